@@ -1,0 +1,1 @@
+"""Corrective RAG as a LangGraph graph: retrieved passages are graded before a model answers."""

@@ -1,0 +1,1 @@
+"""Graphs and tools that embed the graph."""

@@ -1,0 +1,1 @@
+"""Retrieval evaluators: one Protocol, several ways of grading passages."""

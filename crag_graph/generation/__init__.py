@@ -1,0 +1,1 @@
+"""Turning evidence into a cited answer."""

@@ -1,0 +1,1 @@
+"""Chat models, structured output and embeddings, each loaded on first use."""

@@ -1,0 +1,1 @@
+"""Indexing documents and finding passages in them."""

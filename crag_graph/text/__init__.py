@@ -1,0 +1,1 @@
+"""Pure text work: cleaning, sentences, knowledge strips, citations."""
