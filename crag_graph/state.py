@@ -159,8 +159,10 @@ def plain(value: Any) -> Any:
     text; anything else becomes its `str`. NaN and infinities become None, NUL characters and lone
     surrogates U+FFFD or nothing, since neither JSON nor msgpack carries them.
     """
-    if value is None or isinstance(value, bool | int):
-        return value if type(value) in (bool, int, type(None)) else int(value)
+    if value is None or type(value) in (bool, int):
+        return value
+    if isinstance(value, int):
+        return int(value)
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     if isinstance(value, str):
