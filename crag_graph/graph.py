@@ -1,0 +1,63 @@
+"""The wiring of Corrective RAG as a LangGraph graph, and `graph` for langgraph.json."""
+
+from typing import Any
+
+from langgraph.cache.base import BaseCache
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.store.base import BaseStore
+from langgraph.types import Checkpointer
+
+from crag_graph.nodes.evaluate import EvaluateNode
+from crag_graph.nodes.generate import GenerateNode
+from crag_graph.nodes.refine import RefineNode
+from crag_graph.nodes.retrieve import RetrieveNode
+from crag_graph.nodes.route import RouteNode, next_nodes
+from crag_graph.nodes.web_search import WebSearchNode
+from crag_graph.services import Services
+from crag_graph.settings import Settings
+from crag_graph.state import CRAGInput, CRAGOutput, CRAGState
+
+CRAGGraph = CompiledStateGraph[CRAGState, Settings, CRAGInput, CRAGOutput]
+
+
+def build_graph(
+    services: Services | None = None,
+    *,
+    checkpointer: Checkpointer = None,
+    store: BaseStore | None = None,
+    cache: BaseCache[Any] | None = None,
+    name: str = "crag",
+) -> CRAGGraph:
+    """Return the compiled graph: retrieve → evaluate → route → refine / web_search → generate.
+
+    Nothing is loaded or contacted before the first question.
+
+    Args:
+        services: The collaborators; by default those that the environment names.
+        checkpointer: Keeps threads; leave it out inside a parent graph and under `langgraph dev`.
+        store: A LangGraph store, handed through.
+        cache: A LangGraph cache, handed through.
+        name: What the graph is called in traces and as a subgraph.
+    """
+    services = services or Services.from_env()
+    builder: StateGraph[CRAGState, Settings, CRAGInput, CRAGOutput] = StateGraph(
+        CRAGState, context_schema=Settings, input_schema=CRAGInput, output_schema=CRAGOutput
+    )
+    builder.add_node("retrieve", RetrieveNode(services))
+    builder.add_node("evaluate", EvaluateNode(services))
+    builder.add_node("route", RouteNode(services))
+    builder.add_node("refine", RefineNode(services))
+    builder.add_node("web_search", WebSearchNode(services))
+    builder.add_node("generate", GenerateNode(services))
+    builder.add_edge(START, "retrieve")
+    builder.add_edge("retrieve", "evaluate")
+    builder.add_edge("evaluate", "route")
+    builder.add_conditional_edges("route", next_nodes, ["refine", "web_search"])
+    builder.add_edge("refine", "generate")
+    builder.add_edge("web_search", "generate")
+    builder.add_edge("generate", END)
+    return builder.compile(checkpointer=checkpointer, store=store, cache=cache, name=name)
+
+
+graph = build_graph()

@@ -1,0 +1,123 @@
+"""What every node has in common: both entries, the run's settings, usage and the event stream."""
+
+import time
+import uuid
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from langchain_core.runnables import Runnable, RunnableConfig
+from langgraph.config import get_stream_writer
+from langgraph.runtime import get_runtime
+
+from crag_graph.budget import Budget
+from crag_graph.services import Services
+from crag_graph.settings import Settings
+from crag_graph.state import CRAGState, NodeUsage, Stage
+
+Update = dict[str, Any]
+
+
+class Node(Runnable[CRAGState, Update]):
+    """A node of the graph, with a synchronous and an asynchronous entry that give the same result.
+
+    A subclass sets `key` and implements `run` and `arun`; both take the state, in which any key may
+    be missing, and the settings of the run.
+    """
+
+    key: ClassVar[str]
+
+    def __init__(self, services: Services) -> None:
+        self.services = services
+        self.name = self.key
+
+    @abstractmethod
+    def run(self, state: CRAGState, settings: Settings) -> Update:
+        """Return the update of the state."""
+
+    @abstractmethod
+    async def arun(self, state: CRAGState, settings: Settings) -> Update:
+        """Return the update of the state."""
+
+    def invoke(
+        self, input: CRAGState, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> Update:
+        """Return the update of the state, with what the node took in `usage`."""
+        del config, kwargs  # the run's context reaches a node through the runtime
+        started = time.perf_counter()
+        return self._timed(self.run(input, _settings()), input, started)
+
+    async def ainvoke(
+        self, input: CRAGState, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> Update:
+        """Return the update of the state, with what the node took in `usage`."""
+        del config, kwargs  # the run's context reaches a node through the runtime
+        started = time.perf_counter()
+        return self._timed(await self.arun(input, _settings()), input, started)
+
+    def report(
+        self,
+        state: CRAGState,
+        *,
+        decided: str,
+        why: str,
+        usage: NodeUsage | None = None,
+        fallbacks: Sequence[str] = (),
+        failures: Sequence[str] = (),
+        warnings: Sequence[str] = (),
+    ) -> Update:
+        """Return the node's part of the decision card and of the usage."""
+        run_id = run_id_of(state)
+        card: Stage = {"decided": decided, "why": why}
+        if fallbacks:
+            card["fallbacks"] = [*fallbacks]
+        if failures:
+            card["failures"] = [*failures]
+        if warnings:
+            card["warnings"] = [*warnings]
+        return {
+            "decision": {"run_id": run_id, "stages": {self.key: card}},
+            "usage": {"run_id": run_id, "nodes": {self.key: usage or {}}},
+        }
+
+    def _timed(self, update: Update, state: CRAGState, started: float) -> Update:
+        usage = update.setdefault("usage", {"run_id": run_id_of(state), "nodes": {self.key: {}}})
+        usage["nodes"][self.key]["seconds"] = round(time.perf_counter() - started, 6)
+        return update
+
+
+def run_id_of(state: CRAGState) -> str:
+    """Return the id of the run that `state` belongs to, made up where it has none yet."""
+    return state.get("usage", {}).get("run_id") or uuid.uuid4().hex
+
+
+def budget_of(state: CRAGState, settings: Settings) -> Budget:
+    """Return the ledger of the run, with what its earlier nodes spent already in it."""
+    usage = state.get("usage", {})
+    return Budget(
+        max_searches=settings.max_searches,
+        llm_calls=usage.get("llm_calls", 0),
+        tokens=usage.get("input_tokens", 0) + usage.get("output_tokens", 0),
+        searches=usage.get("web_searches", 0),
+        started=time.monotonic() - usage.get("seconds", 0.0),
+    )
+
+
+def emit(event: str, **data: Any) -> None:
+    """Send a custom event to whoever streams the run; outside of a graph nobody does."""
+    writer = _inside_a_graph(get_stream_writer)
+    if writer is not None:
+        writer({"event": event, **data})
+
+
+def _settings() -> Settings:
+    runtime = _inside_a_graph(get_runtime)
+    return Settings.of(None if runtime is None else runtime.context)
+
+
+def _inside_a_graph(get: Callable[[], Any]) -> Any:
+    """Return what `get` finds in the running graph, or None when a node is called by itself."""
+    try:
+        return get()
+    except (RuntimeError, KeyError):
+        return None

@@ -1,0 +1,134 @@
+"""evaluate: decompose the passages into strips and let the retrieval evaluator grade them."""
+
+import dataclasses
+from collections.abc import Sequence
+
+from crag_graph.errors import BudgetExceededError, CRAGError, ModelError
+from crag_graph.evaluators.base import Evaluation, Passage
+from crag_graph.evaluators.grading import align_grades, as_passages, failed_grades, scored_strips
+from crag_graph.nodes.base import Node, Update, budget_of, emit
+from crag_graph.settings import Settings
+from crag_graph.state import CRAGState, Grade
+
+
+@dataclasses.dataclass(frozen=True)
+class _Failure:
+    """Why the configured evaluator gave nothing, and who is asked instead, if anybody."""
+
+    error: CRAGError
+    evaluator: str
+    fall_back: bool
+
+
+class EvaluateNode(Node):
+    """Grades what was retrieved. When nothing can be graded, the outage policy decides.
+
+    Under the policy `local` the local evaluator grades instead; under `raise` the error ends the
+    run; otherwise every grade says `failed` and the route follows from the policy.
+    """
+
+    key = "evaluate"
+
+    def run(self, state: CRAGState, settings: Settings) -> Update:
+        """Return a grade for every passage, and all strips with their scores."""
+        passages = as_passages(state.get("documents") or [], origin="internal")
+        if not passages:
+            return self._nothing(state)
+        evaluator = self.services.evaluator.get()
+        budget = budget_of(state, settings)
+        question = state["question"]
+        try:
+            evaluation = evaluator.evaluate(question, passages, settings=settings, budget=budget)
+        except (ModelError, BudgetExceededError) as error:
+            failure = self._failure(error, evaluator.name, settings)
+            if not failure.fall_back:
+                return self._failed(state, passages, failure)
+            local = self.services.local_evaluator.get()
+            evaluation = local.evaluate(question, passages, settings=settings, budget=budget)
+            return self._graded(state, passages, evaluation, local.name, failure)
+        return self._graded(state, passages, evaluation, evaluator.name)
+
+    async def arun(self, state: CRAGState, settings: Settings) -> Update:
+        """Return a grade for every passage, and all strips with their scores."""
+        passages = as_passages(state.get("documents") or [], origin="internal")
+        if not passages:
+            return self._nothing(state)
+        evaluator = await self.services.evaluator.aget()
+        budget = budget_of(state, settings)
+        question = state["question"]
+        try:
+            evaluation = await evaluator.aevaluate(
+                question, passages, settings=settings, budget=budget
+            )
+        except (ModelError, BudgetExceededError) as error:
+            failure = self._failure(error, evaluator.name, settings)
+            if not failure.fall_back:
+                return self._failed(state, passages, failure)
+            local = await self.services.local_evaluator.aget()
+            evaluation = await local.aevaluate(question, passages, settings=settings, budget=budget)
+            return self._graded(state, passages, evaluation, local.name, failure)
+        return self._graded(state, passages, evaluation, evaluator.name)
+
+    @staticmethod
+    def _failure(error: CRAGError, evaluator: str, settings: Settings) -> _Failure:
+        if settings.outage_policy == "raise":
+            raise error
+        fall_back = settings.outage_policy == "local" or isinstance(error, BudgetExceededError)
+        return _Failure(error, evaluator, fall_back)
+
+    def _nothing(self, state: CRAGState) -> Update:
+        emit("graded", grades=[])
+        update = self.report(state, decided="nothing to grade", why="no passage was retrieved")
+        return update | {"grades": [], "strips": []}
+
+    def _graded(
+        self,
+        state: CRAGState,
+        passages: Sequence[Passage],
+        evaluation: Evaluation,
+        evaluator: str,
+        failure: _Failure | None = None,
+    ) -> Update:
+        grades = align_grades(passages, evaluation, evaluator=evaluator)
+        emit("graded", grades=[_brief(grade) for grade in grades])
+        unscored = sum(grade["status"] != "scored" for grade in grades)
+        why = f"{len(grades) - unscored} of {len(grades)} passages graded by {evaluator}"
+        fallbacks = list(evaluation.notes)
+        failures = []
+        if failure is not None:
+            fallbacks.insert(0, f"{failure.evaluator} could not grade, so {evaluator} did")
+            failures.append(f"evaluator: {failure.error.message}")
+        update = self.report(
+            state,
+            decided=evaluator,
+            why=why,
+            usage={**evaluation.usage, "evaluator_calls": 1},
+            fallbacks=fallbacks,
+            failures=failures,
+            warnings=[f"{unscored} of {len(grades)} passages could not be graded"] * bool(unscored),
+        )
+        update["decision"]["evaluator"] = evaluator
+        return update | {
+            "grades": grades,
+            "strips": scored_strips(passages, evaluation.strip_scores),
+            "search_query": evaluation.search_query,
+        }
+
+    def _failed(self, state: CRAGState, passages: Sequence[Passage], failure: _Failure) -> Update:
+        reason = failure.error.message
+        grades = failed_grades(passages, evaluator=failure.evaluator, reason=reason)
+        emit("graded", grades=[_brief(grade) for grade in grades])
+        update = self.report(
+            state,
+            decided="failed",
+            why=reason,
+            usage={"evaluator_calls": 1},
+            failures=[f"evaluator: {reason}"],
+            warnings=[f"grading failed: {reason}"],
+        )
+        update["decision"]["evaluator"] = failure.evaluator
+        return update | {"grades": grades, "strips": scored_strips(passages, {})}
+
+
+def _brief(grade: Grade) -> dict[str, object]:
+    return {key: grade[key] for key in ("document_id", "score", "status")}

@@ -1,0 +1,126 @@
+"""retrieve: check the question, begin a new run on the state, find passages."""
+
+import asyncio
+import uuid
+from collections.abc import Sequence
+
+from langchain_core.documents import Document
+
+from crag_graph.errors import CRAGError
+from crag_graph.nodes.base import Node, Update, emit
+from crag_graph.settings import Settings
+from crag_graph.state import CRAGState
+from crag_graph.text.clean import clean_question
+from crag_graph.text.strips import deduplicate_documents
+
+
+class RetrieveNode(Node):
+    """Finds passages, and resets every key of the state that belongs to a run.
+
+    A store that cannot be reached right now leaves the run without passages of its own and says so;
+    one that is misconfigured, locked, damaged or missing ends the run with its typed error, since
+    a web search would only hide that.
+    """
+
+    key = "retrieve"
+
+    def run(self, state: CRAGState, settings: Settings) -> Update:
+        """Return the passages and a fresh run."""
+        question = self._question(state, settings)
+        retriever = self.services.retriever.get()
+        try:
+            found = retriever.retrieve(question, settings=settings, where=state.get("filter"))
+            empty = not found and retriever.is_empty()
+        except CRAGError as error:
+            return self._unavailable(state, question, error)
+        return self._found(state, question, found, empty=empty)
+
+    async def arun(self, state: CRAGState, settings: Settings) -> Update:
+        """Return the passages and a fresh run."""
+        question = self._question(state, settings)
+        retriever = await self.services.retriever.aget()
+        try:
+            found = await retriever.aretrieve(
+                question, settings=settings, where=state.get("filter")
+            )
+            empty = not found and await asyncio.to_thread(retriever.is_empty)
+        except CRAGError as error:
+            return self._unavailable(state, question, error)
+        return self._found(state, question, found, empty=empty)
+
+    def _question(self, state: CRAGState, settings: Settings) -> str:
+        question = clean_question(state.get("question"))
+        self.services.thresholds(settings)  # impossible ones are refused before anything is spent
+        return question
+
+    def _found(
+        self, state: CRAGState, question: str, found: list[Document], *, empty: bool
+    ) -> Update:
+        filled = [document for document in found if document.page_content.strip()]
+        documents = deduplicate_documents(filled)
+        emit("retrieved", passages=len(documents))
+        why = f"{_passages(len(found))} retrieved"
+        if dropped := len(found) - len(documents):
+            why += f", {dropped} of them blank or a duplicate of a better one"
+        warnings = ["the collection is empty: index documents with `crag ingest`"] if empty else []
+        return self._begin(
+            state,
+            question,
+            documents,
+            decided="empty collection" if empty else _passages(len(documents)),
+            why="nothing has been indexed yet" if empty else why,
+            warnings=warnings,
+        )
+
+    def _unavailable(self, state: CRAGState, question: str, error: CRAGError) -> Update:
+        if not error.transient:
+            raise error
+        return self._begin(
+            state,
+            question,
+            [],
+            decided="unavailable",
+            why=error.message,
+            failures=[f"retrieval: {error.message}"],
+            fallbacks=["the corpus could not be searched; only the web can answer"],
+            warnings=[f"local search is unavailable: {error.message}"],
+        )
+
+    def _begin(
+        self,
+        state: CRAGState,
+        question: str,
+        documents: list[Document],
+        *,
+        decided: str,
+        why: str,
+        failures: Sequence[str] = (),
+        fallbacks: Sequence[str] = (),
+        warnings: Sequence[str] = (),
+    ) -> Update:
+        update = self.report(
+            {"usage": {"run_id": uuid.uuid4().hex}},
+            decided=decided,
+            why=why,
+            fallbacks=fallbacks,
+            failures=failures,
+            warnings=warnings,
+        )
+        if question != state.get("question"):
+            update["question"] = question
+        return update | {
+            "documents": documents,
+            "grades": [],
+            "strips": [],
+            "action": None,
+            "search_query": "",
+            "web_documents": [],
+            "answer": "",
+            "status": None,
+            "citations": [],
+            "warnings": [],
+        }
+
+
+def _passages(count: int) -> str:
+    return "1 passage" if count == 1 else f"{count} passages"

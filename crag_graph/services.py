@@ -1,0 +1,164 @@
+"""The collaborators of the graph, given as objects or built from the environment on first use."""
+
+import datetime
+from collections.abc import Callable, Mapping
+from typing import Any, Self, TypeVar
+
+from langchain_core.retrievers import BaseRetriever
+
+from crag_graph.environment import Environment
+from crag_graph.errors import ConfigurationError
+from crag_graph.evaluators.base import RetrievalEvaluator
+from crag_graph.generation.base import Generator
+from crag_graph.generation.extractive import ExtractiveGenerator
+from crag_graph.lazy import Lazy
+from crag_graph.models.embeddings import NamedEmbeddings
+from crag_graph.retrieval.index import VectorIndex
+from crag_graph.retrieval.retriever import LangChainRetriever, Retriever
+from crag_graph.search.base import WebSearch
+from crag_graph.settings import PROFILES, Profile, Settings, Thresholds
+
+T = TypeVar("T")
+
+
+def _today() -> datetime.date:
+    return datetime.datetime.now().astimezone().date()
+
+
+class Services:
+    """The collaborators that the nodes share. Each may be an object or a `Lazy` that builds it.
+
+    Args:
+        retriever: Finds passages: a `Retriever`, or any LangChain retriever.
+        evaluator: Grades them; by default the local evaluator.
+        generator: Answers; by default the extractive one.
+        web: Searches the web; None leaves web search off.
+        local_evaluator: Judges web results, and steps in under the outage policy `local`.
+        profiles: Threshold profiles by name.
+        default_profile: The profile of a run whose settings name none.
+        today: The date that "now" means.
+    """
+
+    def __init__(
+        self,
+        *,
+        retriever: Retriever | BaseRetriever | Lazy[Retriever],
+        evaluator: RetrievalEvaluator | Lazy[RetrievalEvaluator] | None = None,
+        generator: Generator | Lazy[Generator] | None = None,
+        web: WebSearch | Lazy[WebSearch | None] | None = None,
+        local_evaluator: RetrievalEvaluator | Lazy[RetrievalEvaluator] | None = None,
+        profiles: Mapping[str, Profile] = PROFILES,
+        default_profile: str | Lazy[str] = "general",
+        today: Callable[[], datetime.date] = _today,
+    ) -> None:
+        self.retriever: Lazy[Retriever] = _lazy(_as_retriever(retriever))
+        self.local_evaluator: Lazy[RetrievalEvaluator] = _lazy(
+            local_evaluator or Lazy(_local_evaluator)
+        )
+        self.evaluator: Lazy[RetrievalEvaluator] = _lazy(evaluator or self.local_evaluator)
+        self.generator: Lazy[Generator] = _lazy(generator or ExtractiveGenerator())
+        self.web: Lazy[WebSearch | None] = _lazy(web)
+        self.profiles = profiles
+        self.default_profile: Lazy[str] = _lazy(default_profile)
+        self.today = today
+
+    def thresholds(self, settings: Settings) -> Thresholds:
+        """Return the thresholds of a run with `settings`.
+
+        Raises:
+            ConfigurationError: Its profile does not exist, or its thresholds are impossible.
+        """
+        return settings.thresholds(self.profiles, default=self.default_profile.get())
+
+    @classmethod
+    def from_env(
+        cls,
+        variables: Mapping[str, str] | Environment | None = None,
+        *,
+        collection: str | None = None,
+        **given: Any,
+    ) -> Self:
+        """Return the services that the environment names; nothing is read before it is needed.
+
+        Args:
+            variables: The environment; by default that of the process, at first use.
+            collection: The collection to ask, in place of `CRAG_COLLECTION`.
+            given: Collaborators of your own, by their names in `Services`.
+        """
+        environment = Lazy(lambda: _read(variables, collection))
+        built: dict[str, Any] = {
+            "retriever": Lazy(lambda: _retriever(environment.get())),
+            "local_evaluator": Lazy(_local_evaluator),
+            "default_profile": Lazy(lambda: environment.get().profile),
+        }
+        services = cls(**(built | given))
+        if "evaluator" not in given:
+            local = services.local_evaluator
+            services.evaluator = Lazy(lambda: _evaluator(environment.get(), local))
+        return services
+
+    def close(self) -> None:
+        """Let go of the store, where one was opened. Closing twice does nothing."""
+        if self.retriever.ready:
+            close = getattr(self.retriever.get(), "close", None)
+            if close is not None:
+                close()
+
+
+def load_index(environment: Environment) -> VectorIndex:
+    """Return the collection that `environment` names, opened for asking.
+
+    Raises:
+        StoreError: It does not exist, is locked, damaged, or cannot be reached.
+    """
+    from crag_graph.retrieval.store import open_index
+
+    return open_index(
+        home=environment.home,
+        collection=environment.collection,
+        url=environment.qdrant_url or None,
+        api_key=environment.qdrant_api_key or None,
+    )
+
+
+def load_environment_embeddings(environment: Environment) -> NamedEmbeddings:
+    """Return the embeddings that `environment` names."""
+    from crag_graph.models.embeddings import load_embeddings
+
+    return load_embeddings(environment.embeddings)
+
+
+def _lazy(value: Any) -> Any:
+    return value if isinstance(value, Lazy) else Lazy.of(value)
+
+
+def _as_retriever(retriever: Any) -> Any:
+    if isinstance(retriever, Lazy | Retriever):
+        return retriever
+    return LangChainRetriever(retriever)
+
+
+def _read(variables: Mapping[str, str] | Environment | None, collection: str | None) -> Environment:
+    environment = variables if isinstance(variables, Environment) else Environment.read(variables)
+    return environment.with_collection(collection) if collection else environment
+
+
+def _retriever(environment: Environment) -> Retriever:
+    from crag_graph.retrieval.retriever import HybridRetriever
+
+    embeddings = load_environment_embeddings(environment)
+    return HybridRetriever(embeddings=embeddings, index=load_index(environment))
+
+
+def _local_evaluator() -> RetrievalEvaluator:
+    from crag_graph.evaluators.local import LocalEvaluator
+
+    return LocalEvaluator()
+
+
+def _evaluator(environment: Environment, local: Lazy[RetrievalEvaluator]) -> RetrievalEvaluator:
+    if environment.evaluator in ("auto", "local"):
+        return local.get()
+    raise ConfigurationError(
+        f"CRAG_EVALUATOR: there is no {environment.evaluator!r}; there are auto, local"
+    )
