@@ -6,8 +6,9 @@ Secrets and addresses are never settings; they come from the environment.
 
 import dataclasses
 import math
+import re
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -16,6 +17,10 @@ from crag_graph.errors import ConfigurationError
 Aggregate = Literal["max", "mean", "kth_best"]
 Scale = Literal["unit", "five_point", "signed"]
 OutagePolicy = Literal["ambiguous", "irrelevant", "raise", "local"]
+Topic = Literal["general", "news", "finance"]
+TimeRange = Literal["day", "week", "month", "year"]
+
+_DOMAIN = re.compile(r"[\w-]+(\.[\w-]+)*")  # \w: international names as people write them
 
 _SCALES: dict[Scale, tuple[float, float]] = {
     "unit": (0.0, 1.0),
@@ -268,19 +273,84 @@ class Settings(BaseModel):
     )
     web_seconds: float = _knob(
         "Seconds for the web",
-        "Wall time of the whole web step, retries included.",
+        "Wall time of all searching, retries and providers in reserve included.",
         "web_search",
         gt=0,
         le=300,
         default=15.0,
     )
+    web_gate: Literal["local", "llm"] = _knob(
+        "Gate for web results",
+        "Who judges them: the local evaluator, or the run's own, which may cost a model call.",
+        "web_search",
+        default="local",
+    )
+    topic: Topic = _knob(
+        "Topic",
+        "What kind of pages to search, where the provider knows the difference.",
+        "web_search",
+        default="general",
+    )
+    time_range: TimeRange | None = _knob(
+        "Age of pages",
+        "How old a page may be; unset: any age.",
+        "web_search",
+        default=None,
+    )
+    include_domains: tuple[str, ...] = _knob(
+        "Only these domains",
+        "Search these domains and their subdomains alone, such as example.org.",
+        "web_search",
+        max_length=50,
+        default=(),
+    )
+    exclude_domains: tuple[str, ...] = _knob(
+        "Never these domains",
+        "Leave out these domains and their subdomains.",
+        "web_search",
+        max_length=50,
+        default=(),
+    )
+    prefer_wikipedia: bool = _knob(
+        "Wikipedia first",
+        "Rank pages of Wikipedia before all others, as the paper does.",
+        "web_search",
+        default=False,
+    )
+    prefer_recent: bool | None = _knob(
+        "Recent pages first",
+        "Rank by date where dates are known; unset: when the question asks for what is current.",
+        "web_search",
+        default=None,
+    )
+    approve_searches: bool = _knob(
+        "Ask before searching",
+        "Interrupt the run before the first search: a person approves, edits or refuses it.",
+        "web_search",
+        default=False,
+    )
+    redact_queries: bool = _knob(
+        "Redact queries",
+        "Take e-mail addresses, phone numbers and what looks like a secret out of queries.",
+        "web_search",
+        default=True,
+    )
 
     @field_validator("*", mode="before")
     @classmethod
     def _no_booleans_for_numbers(cls, value: Any, info: Any) -> Any:
-        if isinstance(value, bool) and info.field_name not in ("web_search",):
+        if isinstance(value, bool) and not _is_switch(cls.model_fields[info.field_name].annotation):
             raise ValueError("a number or a word is needed, not true or false")
         return value
+
+    @field_validator("include_domains", "exclude_domains")
+    @classmethod
+    def _domains(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        domains = tuple(domain.strip().strip(".").lower() for domain in value)
+        for given, domain in zip(value, domains, strict=True):
+            if not _DOMAIN.fullmatch(domain):
+                raise ValueError(f"a domain such as example.org is needed, not {given!r}")
+        return domains
 
     @model_validator(mode="after")
     def _thresholds_in_order(self) -> Self:
@@ -348,6 +418,10 @@ class Settings(BaseModel):
             profile=profile.name,
             provenance=profile.provenance,
         )
+
+
+def _is_switch(annotation: Any) -> bool:
+    return annotation is bool or bool in get_args(annotation)
 
 
 def _aggregate_for(aggregate: Aggregate, k: int) -> Aggregate:
