@@ -1,0 +1,177 @@
+"""Sentences with their offsets: by rule, without a model, in linear time whatever the text."""
+
+import dataclasses
+from collections.abc import Iterator
+
+import regex
+
+# The package's root gives type checkers no names, its native module does.
+from sentencex.sentencex import get_sentence_boundaries
+
+from crag_graph.text.blocks import Block, BlockKind, find_blocks
+from crag_graph.text.clean import grapheme_cut
+from crag_graph.text.language import STOP_WORDS, detect_language
+
+# sentencex takes time by the square of the length where text is not ASCII (71 s for 400,000 Han
+# characters), so it is given no more than this many characters at once.
+_WINDOW = 2000
+_SURROGATE = regex.compile(r"[\ud800-\udfff]")
+# Where a sentence that is too long is cut, best first.
+_STOPS = regex.compile(r"[.!?…][\"'”’)\]]*(?=\s)|[。！？।॥؟۔]|\n")
+_CLAUSES = regex.compile(r"[,;:|—–](?=\s)|[、，；：،؛]|[})\];](?=\S)")
+_SPACES = regex.compile(r"\s")
+# Abbreviations after which a number or a small letter goes on with the sentence, beside those that
+# sentencex knows.
+_ABBREVIATION = regex.compile(
+    r"(?i)\b(?:nos?|nr|figs?|eqs?|secs?|ch|vol|art|pp?|tab|app|approx|cf|vs|ca|al|resp|incl|excl"
+    r"|max|min|est|ext|refs?|eds?|abb|bzw)\.$"
+)
+_NUMBERING = regex.compile(r"\(?(?:\d{1,3}|\p{L})[.)]$")
+_LONE_STOP = regex.compile(r"(?:^|\s)\.$")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Segment:
+    """A sentence, or what stands for one, and the block that it belongs to.
+
+    Attributes:
+        start: Offset of its first visible character.
+        end: Offset behind its last visible character.
+        kind: The kind of its block.
+        block: The position of its block in the text.
+    """
+
+    start: int
+    end: int
+    kind: BlockKind
+    block: int
+
+
+def sentence_spans(text: str, *, max_chars: int = 600) -> list[tuple[int, int]]:
+    """Return the offsets of the sentences of `text`: `text[start:end]` is one, trimmed.
+
+    They ascend, do not overlap, and leave out white space alone. A list item, heading or table row
+    ends a sentence; a fence of code stays together when it fits. What is longer than `max_chars` is
+    cut after a sentence inside of quotes, else after a clause, at a space, or between two
+    user-perceived characters.
+
+    Raises:
+        ValueError: `max_chars` is not at least 1.
+    """
+    return [(segment.start, segment.end) for segment in segments(text, max_chars=max_chars)]
+
+
+def segments(text: str, *, max_chars: int = 600) -> list[Segment]:
+    """Return the sentences of `text` as `sentence_spans` does, with the blocks they are from."""
+    if max_chars < 1:
+        raise ValueError(f"max_chars must be at least 1, not {max_chars}")
+    text = _SURROGATE.sub("\ufffd", text)  # sentencex takes UTF-8; offsets stay
+    language = detect_language(text)
+    found: list[Segment] = []
+    for number, block in enumerate(find_blocks(text)):
+        for start, end in _block_spans(text, block, language, max_chars):
+            trimmed = _trim(text, start, end)
+            if trimmed is not None:
+                found.append(Segment(*trimmed, block.kind, number))
+    return found
+
+
+def _trim(text: str, start: int, end: int) -> tuple[int, int] | None:
+    piece = text[start:end]
+    stripped = piece.strip()
+    if not stripped:
+        return None
+    start += len(piece) - len(piece.lstrip())
+    return start, start + len(stripped)
+
+
+def _block_spans(
+    text: str, block: Block, language: str, max_chars: int
+) -> Iterator[tuple[int, int]]:
+    if block.kind in ("prose", "item"):
+        yield from _sentences(text, block.start, block.end, language, max_chars)
+    elif block.kind == "fence":
+        yield from _paragraphs(text, block.start, block.end, max_chars)
+    else:
+        yield from _capped(text, block.start, block.end, max_chars)
+
+
+def _paragraphs(text: str, start: int, end: int, max_chars: int) -> Iterator[tuple[int, int]]:
+    """Yield the code whole, else in pieces between blank lines, as many together as fit."""
+    while end - start > max_chars:
+        cut = text.rfind("\n\n", start + 1, start + max_chars)
+        if cut < 0:
+            cut = text.find("\n\n", start + max_chars, end)
+            cut = end if cut < 0 else cut
+            yield from _capped(text, start, cut, max_chars)
+        else:
+            yield start, cut
+        start = cut
+    if start < end:
+        yield start, end
+
+
+def _sentences(
+    text: str, start: int, end: int, language: str, max_chars: int
+) -> Iterator[tuple[int, int]]:
+    if not text[start : start + _WINDOW].isascii():
+        own = detect_language(text[start:end][:_WINDOW])
+        language = own if own not in STOP_WORDS else language
+    window = max(_WINDOW, 4 * max_chars)
+    while start < end:
+        stop = min(end, start + window)
+        spans = [
+            span
+            for sentence in _boundaries(text, start, stop, language)
+            for span in _capped(text, *sentence, max_chars)
+        ]
+        if stop < end:  # the last one may go on behind the window
+            stop = spans.pop()[0]
+        yield from spans
+        start = stop
+
+
+def _boundaries(text: str, start: int, end: int, language: str) -> Iterator[tuple[int, int]]:
+    """Yield spans that follow on each other from `start` to `end`, a sentence each."""
+    piece = text[start:end]
+    starts = [boundary["start_index"] for boundary in get_sentence_boundaries(language, piece)]
+    begin = 0
+    for cut in starts:
+        if cut > begin and not _goes_on(piece[begin:cut], piece[cut : cut + 1]):
+            yield start + begin, start + cut
+            begin = cut
+    yield start + begin, end
+
+
+def _goes_on(sentence: str, following: str) -> bool:
+    """Return whether what was cut off as a sentence ends in the middle of one."""
+    stripped = sentence.rstrip()
+    if not stripped or _NUMBERING.fullmatch(stripped.lstrip()):
+        return True
+    tail = stripped[-16:]
+    if _LONE_STOP.search(tail):  # .NET
+        return len(stripped) == len(sentence)
+    if following.islower() and tail[-1] in "?!" and "\n" not in sentence[len(stripped) :]:
+        return True
+    return (following.islower() or following.isdigit()) and _ABBREVIATION.search(tail) is not None
+
+
+def _capped(text: str, start: int, end: int, max_chars: int) -> Iterator[tuple[int, int]]:
+    """Yield the span in pieces of at most `max_chars` characters."""
+    while end - start > max_chars:
+        cut = _cut(text, start, start + max_chars)
+        yield start, cut
+        start = cut
+    yield start, end
+
+
+def _cut(text: str, start: int, limit: int) -> int:
+    """Return the best place to cut in the second half of `start`–`limit`, always behind `start`."""
+    half = start + (limit - start) // 2
+    for pattern in (_STOPS, _CLAUSES, _SPACES):
+        ends = [match.end() for match in pattern.finditer(text, half, limit)]
+        if ends:
+            return ends[-1]
+    length = limit - start
+    cut = grapheme_cut(text[start : limit + 64], length)
+    return start + (cut or length)
