@@ -336,6 +336,13 @@ class Settings(BaseModel):
         default=True,
     )
 
+    def __init__(self, **fields: Any) -> None:
+        # LangGraph builds the context itself from what a client sends: it too gets our sentence.
+        try:
+            super().__init__(**fields)
+        except ValidationError as error:
+            raise ConfigurationError(_one_sentence(error)) from None
+
     @field_validator("*", mode="before")
     @classmethod
     def _no_booleans_for_numbers(cls, value: Any, info: Any) -> Any:
@@ -377,10 +384,7 @@ class Settings(BaseModel):
         if isinstance(context, Mapping):
             if "crag" in context:
                 return cls.of(context["crag"])
-            try:
-                return cls.model_validate(dict(context))
-            except ValidationError as error:
-                raise ConfigurationError(_one_sentence(error)) from None
+            return cls(**{str(name): value for name, value in context.items()})
         return cls.of(getattr(context, "crag", None))
 
     def thresholds(

@@ -10,7 +10,8 @@ from crag_graph.generation.refusal import refusal
 from crag_graph.nodes.base import Node, Update, budget_of
 from crag_graph.settings import Settings
 from crag_graph.state import CRAGState, NodeUsage, Strip
-from crag_graph.text.citations import check_citations, safe_markdown
+from crag_graph.text.citations import check_citations
+from crag_graph.text.markdown import safe_markdown
 
 _FALLBACK = "the budget allows no generation call, so the answer is extractive"
 

@@ -25,6 +25,7 @@ class RefineNode(Node):
             floor=settings.strip_floor,
             top_k=settings.strip_top_k,
             keep_documents=high,
+            distinct=True,
         )
         by_id = {strip["id"]: strip for strip in deduplicate(chosen)}
         refined: list[Strip] = [

@@ -9,7 +9,7 @@ from langchain_core.documents import Document
 from crag_graph.errors import CRAGError
 from crag_graph.nodes.base import Node, Update, emit
 from crag_graph.settings import Settings
-from crag_graph.state import CRAGState
+from crag_graph.state import CRAGState, as_documents
 from crag_graph.text.clean import clean_question
 from crag_graph.text.strips import deduplicate_documents
 
@@ -57,7 +57,8 @@ class RetrieveNode(Node):
         self, state: CRAGState, question: str, found: list[Document], *, empty: bool
     ) -> Update:
         filled = [document for document in found if document.page_content.strip()]
-        documents = deduplicate_documents(filled)
+        # Plain before they are written: a checkpointer sees this, not what a reducer makes of it.
+        documents = as_documents(None, deduplicate_documents(filled))
         emit("retrieved", passages=len(documents))
         why = f"{_passages(len(found))} retrieved"
         if dropped := len(found) - len(documents):

@@ -128,6 +128,7 @@ class WebSearchNode(Node):
                     scored_strips(passages, evaluation.strip_scores),
                     floor=settings.strip_floor,
                     top_k=settings.strip_top_k,
+                    distinct=True,
                 )
             )
         kept = sum(strip["kept"] for strip in strips)
