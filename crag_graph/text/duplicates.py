@@ -34,6 +34,8 @@ def repeated(texts: Sequence[str], *, similarity: float = 0.9) -> list[int | Non
     someone else, or a rule with another number, is not a repetition. Running page numbers do not
     count. Texts without words repeat nothing.
     """
+    if len(texts) < 2:  # nothing to compare, and most questions keep few strips
+        return [None] * len(texts)
     seen: dict[tuple[str, ...], int] = {}
     similar = _Similar(similarity)
     result: list[int | None] = []
