@@ -117,12 +117,16 @@ Script = Callable[[Request], Reply]
 class OpenAIServer:
     """The server, running in a thread of its own between `__enter__` and `__exit__`.
 
+    It closes each connection after its answer, so that no client leaves one open behind a test;
+    `keep_alive` keeps them, as real servers do.
+
     Attributes:
         requests: Every chat completion that was asked for, in the order of arrival.
         in_flight: The most requests that were open at once.
     """
 
-    def __init__(self, script: Script | Iterable[Reply] = ()) -> None:
+    def __init__(self, script: Script | Iterable[Reply] = (), *, keep_alive: bool = False) -> None:
+        self._keep_alive = keep_alive
         self.requests: list[Request] = []
         self.in_flight = 0
         self._open = 0
@@ -232,12 +236,17 @@ class OpenAIServer:
         data = payload if isinstance(payload, bytes | str) else json.dumps(payload)
         raw = data.encode() if isinstance(data, str) else data
         kind = "text/html" if raw.lstrip().startswith(b"<") else "application/json"
-        fields = {"content-type": kind, "content-length": str(len(raw)), **reply.headers}
+        fields = {
+            "content-type": kind,
+            "content-length": str(len(raw)),
+            "connection": "keep-alive" if self._keep_alive else "close",
+            **reply.headers,
+        }
         lines = [f"HTTP/1.1 {reply.status} {_REASONS.get(reply.status, 'Status')}"]
         lines += [f"{name}: {value}" for name, value in fields.items()]
         writer.write("\r\n".join([*lines, "", ""]).encode("latin-1") + raw[: reply.cut])
         await writer.drain()
-        return reply.cut is None
+        return self._keep_alive and reply.cut is None
 
     async def _stream(self, writer: asyncio.StreamWriter, reply: Reply, request: Request) -> bool:
         lines = ["HTTP/1.1 200 OK", "content-type: text/event-stream", "connection: close"]

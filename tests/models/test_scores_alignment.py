@@ -139,5 +139,5 @@ def test_the_forms_of_lists_in_text_are_read(text):
     "text", ["The passages look fine to me.", "", "See [1] and [2].", "All 3 are relevant."]
 )
 def test_a_text_without_scores_is_not_read_as_the_worst_grade(text):
-    with pytest.raises(ValueError, match="no passage (has a score|was graded)"):
+    with pytest.raises(ValueError, match=r"no passage (has a score|was graded)"):
         align_text(text, count=3, scale="five_point")

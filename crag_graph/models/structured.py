@@ -1,0 +1,249 @@
+"""Structured output from any chat model: a ladder of methods, lenient reading, one repair.
+
+The ladder is json_schema → tool call → json_object → text. A method that the endpoint refuses is
+left, and the one that it takes is remembered for the endpoint and model as long as the process
+lives. Whatever the method, a reply is read from its tool call or from its text: through fences,
+reasoning blocks and content blocks. Bounds are not sent; what is read is checked here.
+"""
+
+import dataclasses
+import inspect
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.runnables import Runnable
+
+from crag_graph.errors import BudgetExceededError, ModelError
+from crag_graph.models.asking import Asker
+from crag_graph.models.endpoint import Endpoint
+from crag_graph.models.failures import EndpointError, cut_off
+from crag_graph.models.meter import Meter
+from crag_graph.models.plan import Plan
+from crag_graph.models.reply import (
+    ending,
+    json_values,
+    refusal_text,
+    text_blocks,
+    tool_arguments,
+    visible_text,
+)
+
+T = TypeVar("T")
+
+METHODS = ("json_schema", "function_calling", "json_mode", "text")
+_LONGEST_SHOWN = 2000
+_LONGEST_QUOTED = 160
+# langchain-openai answers a wish for json_schema with a warning and a tool call for these.
+_WITHOUT_JSON_SCHEMA = ("gpt-3", "gpt-4-")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Form(Generic[T]):
+    """What a reply must hold, and how it is read.
+
+    Attributes:
+        name: A name that tools may have: letters and underscores.
+        description: One sentence that says what it is.
+        properties: JSON Schema of the properties, all of them required; without bounds.
+        example: A filled-in form that is shown to the model, since servers may ignore schemas.
+        read: Takes a JSON value; raises ValueError, whose text the model is told, when it is of
+            no use.
+        read_text: The same for a reply that holds no JSON.
+    """
+
+    name: str
+    description: str
+    properties: Mapping[str, Any]
+    example: Mapping[str, Any]
+    read: Callable[[Any], T]
+    read_text: Callable[[str], T]
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The schema as it is sent: closed, everything required, as strict modes want it."""
+        return {
+            "title": self.name,
+            "description": self.description,
+            "type": "object",
+            "properties": dict(self.properties),
+            "required": list(self.properties),
+            "additionalProperties": False,
+        }
+
+    @property
+    def instruction(self) -> str:
+        """The words that ask for it."""
+        return "Answer with one JSON object of this form and nothing else:\n" + json.dumps(
+            self.example, ensure_ascii=False
+        )
+
+
+class Ladder:
+    """Remembers which methods an endpoint refused. Shared by all evaluators of the process."""
+
+    def __init__(self) -> None:
+        self._lowest: dict[Endpoint, int] = {}
+
+    def methods(self, endpoint: Endpoint) -> tuple[str, ...]:
+        """Return the methods worth trying, the best first."""
+        return METHODS[self._lowest.get(endpoint, 0) :]
+
+    def remember(self, endpoint: Endpoint, method: str) -> None:
+        """Begin with `method` from now on."""
+        self._lowest[endpoint] = METHODS.index(method)
+
+    def forget(self) -> None:
+        """Begin anew with every endpoint."""
+        self._lowest.clear()
+
+
+LADDER = Ladder()
+
+
+def structured(
+    asker: Asker,
+    messages: Sequence[BaseMessage],
+    form: Form[T],
+    *,
+    meter: Meter,
+    ladder: Ladder = LADDER,
+) -> Plan[T]:
+    """Return what the model filled the form with, asked once more when it is not readable.
+
+    Args:
+        asker: The model.
+        messages: The prompt; the form's own instruction is added to its last message.
+        form: What is asked for.
+        meter: Counts each call.
+        ladder: What is known of endpoints.
+
+    Raises:
+        ModelError: There is no usable reply; `reason` says why.
+        BudgetExceededError: The budget forbids the first call.
+    """
+    prompt = _extended(messages, form.instruction)
+    refused: EndpointError | None = None
+    model = yield from asker.model()
+    for method in ladder.methods(asker.endpoint):
+        runnable = _bound(model, form, method, name=asker.endpoint.model)
+        if runnable is None:
+            continue
+        try:
+            reply = yield from asker.ask(prompt, meter=meter, runnable=runnable)
+        except EndpointError as failure:
+            if not failure.about_format:
+                raise
+            refused = refused or failure
+            continue
+        ladder.remember(asker.endpoint, method)
+        return (yield from _read(asker, prompt, reply, form, runnable, meter))
+    raise refused or EndpointError(
+        f"{asker.endpoint.label} takes no request for structured output", reason="request"
+    )
+
+
+def _read(
+    asker: Asker,
+    prompt: Sequence[BaseMessage],
+    reply: AIMessage,
+    form: Form[T],
+    runnable: Runnable[Any, Any],
+    meter: Meter,
+) -> Plan[T]:
+    try:
+        return _reading(reply, form, asker.endpoint)
+    except _UnreadableError as unreadable:
+        failure = unreadable
+    correction = f"That could not be used: {failure.complaint}. Do not explain. {form.instruction}"
+    try:
+        second = yield from asker.ask(
+            _answered(prompt, reply, correction), meter=meter, runnable=runnable
+        )
+    except BudgetExceededError:
+        raise failure from None
+    meter.note(f"{asker.endpoint.label} was asked once more for a reply in the right form")
+    return _reading(second, form, asker.endpoint)
+
+
+class _UnreadableError(ModelError):
+    """The reply is not the form. `complaint` is what the model is told."""
+
+    def __init__(self, message: str, complaint: str) -> None:
+        super().__init__(message, reason="parse")
+        self.complaint = complaint
+
+
+def _reading(reply: AIMessage, form: Form[T], endpoint: Endpoint) -> T:
+    end = ending(reply)
+    if end == "refusal":
+        said = refusal_text(reply)[:_LONGEST_QUOTED]
+        raise ModelError(f"{endpoint.label} refused: {said}", reason="refusal")
+    complaint = "it holds no JSON object"
+    for value in _candidates(reply):
+        try:
+            return form.read(value)
+        except ValueError as error:
+            complaint = str(error)
+    text = visible_text(reply)
+    try:
+        return form.read_text(text)
+    except ValueError as error:
+        complaint = complaint if _has_values(reply) else str(error)
+    if end == "length":
+        raise EndpointError(cut_off(endpoint), reason="length", started=bool(text))
+    if end == "filter":
+        raise ModelError(f"{endpoint.label} stopped at its content filter", reason="filter")
+    shown = " ".join(text.split())[:_LONGEST_QUOTED] or "nothing"
+    raise _UnreadableError(
+        f"{endpoint.label} gave no answer in the form asked for ({complaint}); it said: {shown}",
+        complaint,
+    )
+
+
+def _candidates(reply: AIMessage) -> Iterator[Any]:
+    yield from tool_arguments(reply)
+    yield from json_values(visible_text(reply))
+
+
+def _has_values(reply: AIMessage) -> bool:
+    return next(_candidates(reply), None) is not None
+
+
+def _bound(
+    model: BaseChatModel, form: Form[Any], method: str, *, name: str
+) -> Runnable[Any, Any] | None:
+    """Return the model with the method bound to it, or None when its class does not know it."""
+    if method == "text":
+        return model
+    if method == "json_schema" and _known_without_schema(name):
+        return None
+    make = model.with_structured_output
+    takes_strict = "strict" in inspect.signature(make).parameters and method != "json_mode"
+    options: dict[str, Any] = {"strict": True} if takes_strict else {}
+    try:
+        return make(form.schema, method=method, include_raw=True, **options)
+    except (NotImplementedError, ValueError, TypeError):
+        return None
+
+
+def _known_without_schema(name: str) -> bool:
+    return name == "gpt-4" or name.startswith(_WITHOUT_JSON_SCHEMA)
+
+
+def _extended(messages: Sequence[BaseMessage], text: str) -> list[BaseMessage]:
+    *head, last = messages
+    return [*head, HumanMessage(f"{text_blocks(last.content)}\n\n{text}")]
+
+
+def _answered(
+    prompt: Sequence[BaseMessage], reply: AIMessage, correction: str
+) -> list[BaseMessage]:
+    """Return the prompt with the bad reply and the correction; an empty reply is left out."""
+    arguments = "".join(json.dumps(call["args"]) for call in reply.tool_calls)
+    said = (visible_text(reply) or arguments)[:_LONGEST_SHOWN]
+    if not said:
+        return _extended(prompt, correction)
+    return [*prompt, AIMessage(said), HumanMessage(correction)]
