@@ -23,6 +23,9 @@ from crag_graph.state import plain
 
 DocumentState = Literal["pending", "done"]
 
+MANIFEST_FILE = "manifest.sqlite"
+"""The name of the manifest in the folder of an embedded collection."""
+
 _APPLICATION_ID = 0x43524147  # "CRAG": tells our file from any other SQLite database
 _FORMAT = 1  # raised when the tables change
 _BUSY_SECONDS = 10.0

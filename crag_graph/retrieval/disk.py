@@ -1,0 +1,39 @@
+"""Free space, checked before it is needed: a full disk kills a process that maps files."""
+
+import shutil
+from pathlib import Path
+
+from crag_graph.errors import StoreError, StoreFullError
+
+OPEN_BYTES = 64 * 1024 * 1024
+"""Loading maps sparse files, whose first touched pages must find room."""
+WRITE_BYTES = 256 * 1024 * 1024
+"""The engine preallocates sparse files (133 MB for an empty store), which fill up unasked."""
+
+
+def require_free(path: Path, *, needed: int) -> None:
+    """Refuse to go on unless the disk of `path` has `needed` bytes free.
+
+    Raises:
+        StoreFullError: It has not; both figures are named.
+        StoreError: There is no such disk.
+    """
+    place = next((place for place in (path, *path.parents) if place.exists()), path)
+    try:
+        free = shutil.disk_usage(place).free
+    except OSError as error:
+        raise StoreError(f"cannot read the free space at {place}: {error.strerror}") from error
+    if free < needed:
+        raise StoreFullError(
+            f"the disk of {path} has {free / 2**20:,.0f} MiB free, but {needed / 2**20:,.0f} MiB "
+            "are needed: free some space and run the same command again"
+        )
+
+
+def size_on_disk(folder: Path) -> int:
+    """Return the bytes that the files of `folder` really take, less than sparse ones say."""
+    total = 0
+    for path in folder.rglob("*"):
+        status = path.lstat()
+        total += getattr(status, "st_blocks", 0) * 512 or status.st_size
+    return total
