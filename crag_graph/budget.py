@@ -40,7 +40,8 @@ class Budget:
         """
         with self._lock:
             self._check("max_llm_calls", self.llm_calls + llm_calls, self.max_llm_calls, llm_calls)
-            self._check("max_tokens", self.tokens + tokens, self.max_tokens, tokens)
+            # A call whose tokens are not known beforehand is one too many once they are used up.
+            self._check("max_tokens", self.tokens + tokens, self.max_tokens, tokens or llm_calls)
             self._check("max_searches", self.searches + searches, self.max_searches, searches)
             self._check("max_seconds", self.seconds, self.max_seconds, 1)
             self.llm_calls += llm_calls

@@ -31,7 +31,7 @@ A message is one sentence: what happened, where, and what to do. Credentials are
 """
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from crag_graph.redaction import redact
 
@@ -56,6 +56,17 @@ class CRAGError(Exception):
         self.message = redact(message)
         self.retry_after = retry_after
         super().__init__(self.message)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Errors cross processes when documents are ingested by several of them; the default would
+        # call the class again with the message alone.
+        return _restore, (type(self), self.args, self.__dict__)
+
+
+def _restore(kind: type[CRAGError], args: tuple[Any, ...], attributes: dict[str, Any]) -> CRAGError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(attributes)
+    return error
 
 
 class InputError(CRAGError, ValueError):

@@ -13,11 +13,12 @@ _TOKEN = re.compile(
     r"|AIza[A-Za-z0-9_-]{20,}|AKIA[A-Z0-9]{12,}|xox[abprs]-[A-Za-z0-9-]{8,}"
     r"|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*)"
 )
-_USERINFO = re.compile(r"(?<=://)[^/\s@?#]+(?=@)")
+_USERINFO = re.compile(r"(?<=://)[^/\s?#\"'<>]+(?=@)")
 _HEADER = re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}")
 _FIELD = re.compile(
-    r"(?i)([\"']?\b(?:[a-z0-9]*[_-])*(?:api[_-]?key|apikey|token|secret|password|passwd|pwd)\b[\"']?"
-    r"\s*[:=]\s*[\"']?)(?!\*\*\*)([^\s\"'&,;}\]]{4,})"
+    r"(?i)((?:api[_ -]?key|token|secret|password|passwd|pwd)\b"
+    r"(?: provided)?[\"']?\s*[:=]\s*)"
+    r"(?!\*\*\*|[\"']\*\*\*[\"'])(\"[^\"\n]{4,}\"|'[^'\n]{4,}'|[^\s\"'&,;}\]]{4,})"
 )
 
 
@@ -30,5 +31,11 @@ def redact(text: str) -> str:
     """
     text = _USERINFO.sub(MASK, text)
     text = _HEADER.sub(lambda match: f"{match.group(1)} {MASK}", text)
-    text = _FIELD.sub(lambda match: f"{match.group(1)}{MASK}", text)
+    text = _FIELD.sub(_masked_field, text)
     return _TOKEN.sub(MASK, text)
+
+
+def _masked_field(match: re.Match[str]) -> str:
+    name, value = match.groups()
+    quote = value[0] if value[0] in "\"'" else ""
+    return f"{name}{quote}{MASK}{quote}"
