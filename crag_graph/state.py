@@ -156,13 +156,13 @@ def plain(value: Any) -> Any:
     """Return `value` as plain Python: str, int, float, bool, None, lists and dicts of these.
 
     numpy scalars and arrays become numbers and lists, sets and tuples lists, bytes their decoded
-    text; anything else becomes its `str`. NaN and infinities become None, NUL characters and lone
-    surrogates U+FFFD or nothing, since neither JSON nor msgpack carries them.
+    text; anything else becomes its `str`, an integer beyond 64 bits too. NaN and infinities become
+    None, lone surrogates U+FFFD, NUL characters nothing, since JSON or msgpack does not carry them.
     """
-    if value is None or type(value) in (bool, int):
+    if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
-        return int(value)
+        return int(value) if -(2**63) <= value < 2**64 else str(int(value))
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     if isinstance(value, str):
@@ -197,13 +197,15 @@ def as_documents(_: Sequence[Document] | None, new: Sequence[Any] | None) -> lis
         ValueError: An item is neither a document nor a mapping with `page_content`.
     """
     documents: list[Document] = []
-    seen: dict[str, int] = {}
+    taken: set[str] = set()
     for item in new or ():
         document = _as_document(item)
-        identifier = document.id or _identifier(document)
-        seen[identifier] = seen.get(identifier, 0) + 1
-        if seen[identifier] > 1:
-            identifier = f"{identifier}#{seen[identifier]}"
+        base = identifier = _encodable(document.id or "") or _identifier(document)
+        copy = 1
+        while identifier in taken:
+            copy += 1
+            identifier = f"{base}#{copy}"
+        taken.add(identifier)
         documents.append(
             Document(
                 id=identifier,
@@ -252,11 +254,11 @@ def merge_usage(old: Usage | None, new: Usage | None) -> Usage:
     """
     nodes: dict[str, NodeUsage] = dict(_same_run(old, new).get("nodes", {}))
     nodes.update((new or {}).get("nodes", {}))
-    merged: dict[str, Any] = {
-        "run_id": _run_id(old, new),
-        **{name: sum(node.get(name, 0) for node in nodes.values()) for name in _TOTALS},
-        "nodes": nodes,
-    }
+    merged: dict[str, Any] = {"run_id": _run_id(old, new), **dict.fromkeys(_TOTALS, 0)}
+    for node in nodes.values():
+        for name, amount in node.items():
+            merged[name] = merged.get(name, 0) + amount
+    merged["nodes"] = nodes
     return merged  # type: ignore[return-value]
 
 

@@ -79,7 +79,7 @@ class EvaluateNode(Node):
     def _nothing(self, state: CRAGState) -> Update:
         emit("graded", grades=[])
         update = self.report(state, decided="nothing to grade", why="no passage was retrieved")
-        return update | {"grades": [], "strips": []}
+        return update | {"grades": [], "search_query": ""}
 
     def _graded(
         self,
@@ -127,7 +127,11 @@ class EvaluateNode(Node):
             warnings=[f"grading failed: {reason}"],
         )
         update["decision"]["evaluator"] = failure.evaluator
-        return update | {"grades": grades, "strips": scored_strips(passages, {})}
+        return update | {
+            "grades": grades,
+            "strips": scored_strips(passages, {}),
+            "search_query": "",
+        }
 
 
 def _brief(grade: Grade) -> dict[str, object]:

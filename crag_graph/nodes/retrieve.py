@@ -13,6 +13,19 @@ from crag_graph.state import CRAGState, as_documents
 from crag_graph.text.clean import clean_question
 from crag_graph.text.strips import deduplicate_documents
 
+# What an earlier question on the thread may have left; nothing of it may answer this one.
+_PER_RUN: Update = {
+    "grades": [],
+    "strips": [],
+    "action": None,
+    "search_query": "",
+    "web_documents": [],
+    "answer": "",
+    "status": None,
+    "citations": [],
+    "warnings": [],
+}
+
 
 class RetrieveNode(Node):
     """Finds passages, and resets every key of the state that belongs to a run.
@@ -109,18 +122,8 @@ class RetrieveNode(Node):
         )
         if question != state.get("question"):
             update["question"] = question
-        return update | {
-            "documents": documents,
-            "grades": [],
-            "strips": [],
-            "action": None,
-            "search_query": "",
-            "web_documents": [],
-            "answer": "",
-            "status": None,
-            "citations": [],
-            "warnings": [],
-        }
+        earlier = {key: empty for key, empty in _PER_RUN.items() if state.get(key)}
+        return update | earlier | {"documents": documents}
 
 
 def _passages(count: int) -> str:
