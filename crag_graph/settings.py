@@ -16,6 +16,7 @@ from crag_graph.errors import ConfigurationError
 
 Aggregate = Literal["max", "mean", "kth_best"]
 Scale = Literal["unit", "five_point", "signed"]
+EvaluationMode = Literal["fused", "staged", "per_passage"]
 OutagePolicy = Literal["ambiguous", "irrelevant", "raise", "local"]
 Topic = Literal["general", "news", "finance"]
 TimeRange = Literal["day", "week", "month", "year"]
@@ -136,6 +137,18 @@ def _knob(title: str, description: str, *nodes: str, default: Any, **bounds: Any
     """Return a field with its Studio hints: `nodes` are the nodes that the knob belongs to."""
     hints: dict[str, Any] = {"langgraph_nodes": list(nodes)}
     return Field(default, title=title, description=description, json_schema_extra=hints, **bounds)
+
+
+def _prompt(title: str, file: str, node: str) -> Any:
+    """Return the field for a run's own text in place of `prompts/{file}`; Studio edits it."""
+    hints: dict[str, Any] = {"langgraph_nodes": [node], "langgraph_type": "prompt"}
+    return Field(
+        "",
+        title=title,
+        description=f"In place of prompts/{file}, which tells its variables; empty: that file.",
+        json_schema_extra=hints,
+        max_length=50_000,
+    )
 
 
 class Settings(BaseModel):
@@ -334,6 +347,113 @@ class Settings(BaseModel):
         "Take e-mail addresses, phone numbers and what looks like a secret out of queries.",
         "web_search",
         default=True,
+    )
+
+    evaluation_mode: EvaluationMode = _knob(
+        "How a model grades",
+        "fused: one call grades, marks strips and writes the web query; staged: these are three "
+        "calls; per_passage: one call a passage, on 0–1. Of no effect without a model.",
+        "evaluate",
+        "refine",
+        "web_search",
+        default="fused",
+    )
+    batch_passages: int = _knob(
+        "Passages a call",
+        "Most passages that one grading call holds; more are graded in parallel calls.",
+        "evaluate",
+        ge=1,
+        le=100,
+        default=20,
+    )
+    batch_tokens: int = _knob(
+        "Tokens a call",
+        "Most tokens of passages that one grading call holds, about.",
+        "evaluate",
+        ge=500,
+        le=200_000,
+        default=8000,
+    )
+    passage_tokens: int = _knob(
+        "Tokens a passage",
+        "A longer passage is graded by its beginning and its best matching parts, about so long.",
+        "evaluate",
+        ge=100,
+        le=50_000,
+        default=1500,
+    )
+    sub_queries: int = _knob(
+        "Web queries",
+        "Most web queries that a question of several parts is split into.",
+        "evaluate",
+        "web_search",
+        ge=1,
+        le=5,
+        default=1,
+    )
+    withhold_instructions: bool = _knob(
+        "Withhold instructions",
+        "Keep sentences of passages that give the model orders from it. Turn it off for a corpus "
+        "about prompts; passages stay fenced as data either way.",
+        "evaluate",
+        "refine",
+        "generate",
+        default=True,
+    )
+    verify_quotes: bool = _knob(
+        "Verify quotes",
+        "Check that each cited sentence of the answer overlaps what it cites; report the share.",
+        "generate",
+        default=False,
+    )
+    max_llm_calls: int | None = _knob(
+        "Model calls a run",
+        "Most requests to language models; then the run goes on without one. Unset: no limit.",
+        "evaluate",
+        "refine",
+        "web_search",
+        "generate",
+        ge=0,
+        le=1000,
+        default=None,
+    )
+    max_tokens: int | None = _knob(
+        "Tokens a run",
+        "Most tokens in and out, over all model calls. Unset: no limit.",
+        "evaluate",
+        "refine",
+        "web_search",
+        "generate",
+        ge=0,
+        le=10_000_000,
+        default=None,
+    )
+    max_seconds: float | None = _knob(
+        "Seconds a run",
+        "After so long no further model call or search is begun. Unset: no limit.",
+        "evaluate",
+        "refine",
+        "web_search",
+        "generate",
+        gt=0,
+        le=3600,
+        default=None,
+    )
+    prompt_evaluate: str = _prompt("Prompt: fused grading", "evaluate.md", "evaluate")
+    prompt_grade: str = _prompt("Prompt: staged grading", "grade.md", "evaluate")
+    prompt_grade_passage: str = _prompt(
+        "Prompt: grading one passage", "grade_passage.md", "evaluate"
+    )
+    prompt_refine: str = _prompt("Prompt: staged refinement", "refine.md", "refine")
+    prompt_rewrite: str = _prompt("Prompt: web query", "rewrite.md", "web_search")
+    prompt_answer_correct: str = _prompt(
+        "Prompt: answer from the corpus", "answer_correct.md", "generate"
+    )
+    prompt_answer_incorrect: str = _prompt(
+        "Prompt: answer from the web", "answer_incorrect.md", "generate"
+    )
+    prompt_answer_ambiguous: str = _prompt(
+        "Prompt: answer from both", "answer_ambiguous.md", "generate"
     )
 
     def __init__(self, **fields: Any) -> None:
