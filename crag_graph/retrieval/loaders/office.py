@@ -1,0 +1,103 @@
+"""Word and PowerPoint documents."""
+
+import io
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from crag_graph.retrieval.loaders.archives import core_properties, open_archive
+from crag_graph.retrieval.loaders.base import LoadedPart, Source
+from crag_graph.retrieval.loaders.html import html_to_markdown
+
+if TYPE_CHECKING:
+    from pptx.shapes.base import BaseShape
+    from pptx.slide import Slide
+    from pptx.table import Table
+
+# Word's own Title and Subtitle are no headings to mammoth unless it is told.
+_STYLES = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => h2:fresh"
+
+
+def parse_docx(source: Source) -> Iterator[LoadedPart]:
+    """Yield a Word document as Markdown: headings, lists, tables, footnotes, text boxes.
+
+    mammoth reads what people see (content controls too, which python-docx passes over) and writes
+    HTML, which then goes the way of all HTML.
+    """
+    import mammoth
+
+    with open_archive(source, kind="a Word document") as archive:
+        metadata = core_properties(archive)
+    converted = mammoth.convert_to_html(
+        io.BytesIO(source.data),
+        style_map=_STYLES,
+        convert_image=mammoth.images.img_element(lambda _: {}),
+    )
+    text, _ = html_to_markdown(f"<body>{converted.value}</body>")
+    yield LoadedPart(text=text, kind="markdown", metadata=metadata)
+
+
+def parse_pptx(source: Source) -> Iterator[LoadedPart]:
+    """Yield the slides that have text, as Markdown, with their speaker notes.
+
+    Raises:
+        LoadError: There is no text on any slide.
+    """
+    from pptx import Presentation
+
+    with open_archive(source, kind="a PowerPoint document") as archive:
+        metadata = core_properties(archive)
+    if metadata.get("title") == "PowerPoint Presentation":  # what the program writes by itself
+        del metadata["title"]
+    for number, slide in enumerate(Presentation(io.BytesIO(source.data)).slides, start=1):
+        text = "\n\n".join(_slide_blocks(slide))
+        if text.strip():
+            yield LoadedPart(text=text, kind="markdown", metadata={**metadata, "slide": number})
+
+
+def _slide_blocks(slide: "Slide") -> Iterator[str]:
+    title = slide.shapes.title
+    if title is not None and title.text_frame.text.strip():
+        yield f"# {' '.join(title.text_frame.text.split())}"
+    for shape in _in_reading_order(slide.shapes):
+        if title is None or shape.shape_id != title.shape_id:
+            yield from _shape_blocks(shape)
+    if slide.has_notes_slide:
+        notes = slide.notes_slide.notes_text_frame
+        if notes is not None and notes.text.strip():
+            yield f"Notes: {notes.text.strip()}"
+
+
+def _in_reading_order(shapes: "Iterable[BaseShape]") -> list[Any]:
+    """Return shapes top to bottom, then left to right; those without a place keep theirs."""
+    return sorted(shapes, key=lambda shape: (shape.top or 0, shape.left or 0))
+
+
+def _shape_blocks(shape: Any) -> Iterator[str]:
+    if getattr(shape, "shapes", None) is not None:  # a group
+        for inner in _in_reading_order(shape.shapes):
+            yield from _shape_blocks(inner)
+    elif getattr(shape, "has_table", False):
+        yield _table(shape.table)
+    elif shape.has_text_frame:
+        lines = [
+            f"{'  ' * paragraph.level}- {words}" if paragraph.level else words
+            for paragraph in shape.text_frame.paragraphs
+            if (words := " ".join(paragraph.text.split()))
+        ]
+        if lines:
+            yield "\n\n".join(lines) if len(lines) < 3 else "\n".join(_as_list(lines))
+
+
+def _as_list(lines: list[str]) -> list[str]:
+    return [line if line.lstrip().startswith("- ") else f"- {line}" for line in lines]
+
+
+def _table(table: "Table") -> str:
+    rows = [
+        "| "
+        + " | ".join(" ".join(cell.text.split()).replace("|", "\\|") for cell in row.cells)
+        + " |"
+        for row in table.rows
+    ]
+    rule = "|" + " --- |" * len(table.columns)
+    return "\n".join([*rows[:1], rule, *rows[1:]])
