@@ -13,7 +13,7 @@ from crag_graph.state import Origin, Strip, as_documents
 from crag_graph.text.sentences import Segment, segments
 
 # A sentence narrower than this says too little on its own ("Yes.", "Port: 8443").
-_SHORT = 25
+_SHORT = 24  # columns
 
 
 def decompose(

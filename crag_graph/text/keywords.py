@@ -13,6 +13,8 @@ __all__ = ["content_terms", "keyword_query", "names_and_numbers"]
 
 # A longer query finds fewer pages, not better ones; Brave's API refuses more than 50 words.
 _MOST_WORDS = 24
+# In capitals these are orders to a search engine.
+_OPERATORS = frozenset({"AND", "OR", "NOT", "NEAR"})
 _QUOTED = regex.compile(r"[\"“„«「『]([^\"“”„«»「」『』\n]{2,100})[\"”“»」』]")
 _SENTENCE_END = regex.compile(r"[.!?…](?=\s)|[。！？।\n]")
 
@@ -69,7 +71,8 @@ def _outside_quotes(text: str) -> Iterator[Word]:
     for word in content_words(text):
         while position < len(spans) and spans[position][1] <= word.start:
             position += 1
-        if position == len(spans) or word.start < spans[position][0]:
+        quoted = position < len(spans) and word.start >= spans[position][0]
+        if not quoted and word.surface not in _OPERATORS:
             yield word
 
 
