@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from crag_graph.errors import StoreFullError
-from crag_graph.retrieval import edge_calls, ties
+from crag_graph.retrieval import edge_calls
 from crag_graph.retrieval.bm25 import Bm25Encoder, SparseVector
 from crag_graph.retrieval.dialects import EdgeDialect
 from crag_graph.retrieval.disk import OPEN_BYTES, WRITE_BYTES, require_free, size_on_disk
@@ -27,6 +27,7 @@ from crag_graph.retrieval.points import batches, point_id, prepare, unit_vector
 from crag_graph.retrieval.probe import verify
 from crag_graph.retrieval.searching import RankedIndex
 from crag_graph.retrieval.shard import Shard
+from crag_graph.retrieval.ties import TiedSearch
 
 # A crash replays what was stored since the last flush, so this bounds the time that takes.
 _FLUSH_POINTS = 2048
@@ -117,20 +118,15 @@ class EdgeIndex(RankedIndex):
     ) -> Rankings:
         """Return both lists, at most `limit` long each, from one call of the engine."""
         queries = self._queries(vector, text)
-        if not queries:
-            return Rankings()
+        search = TiedSearch(queries, limit=limit)
         condition = self._condition(where)
-        depth = ties.first_depth(limit)
-        while True:
-            lists = self._open.call(edge_calls.searching(queries, condition=condition, depth=depth))
-            deeper = ties.next_depth(lists, limit=limit, depth=depth)
-            if deeper is None:
-                break
-            depth = deeper
-        ranked = {
-            name: ties.best(hits, limit=limit) for name, hits in zip(queries, lists, strict=True)
-        }
-        return Rankings(dense=ranked.get(DENSE, ()), sparse=ranked.get(SPARSE, ()))
+        while search.depth is not None:
+            search.take(
+                self._open.call(
+                    edge_calls.searching(queries, condition=condition, depth=search.depth)
+                )
+            )
+        return Rankings(dense=search.found(DENSE), sparse=search.found(SPARSE))
 
     async def arank(
         self,
