@@ -48,7 +48,7 @@ class Seen:
 
 
 class QdrantFacade:
-    """The server, as a context manager. `requests` is what arrived; `fail` spoils what comes next."""
+    """The server, a context manager. `requests` is what arrived; `fail` spoils what comes next."""
 
     def __init__(
         self,
