@@ -1,0 +1,150 @@
+"""Opening what an ingestion needs, running it, and showing how far it is."""
+
+import contextlib
+import dataclasses
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from crag_graph.cli.streams import stderr_console
+from crag_graph.environment import Environment
+from crag_graph.errors import InputError
+from crag_graph.models.embeddings import NamedEmbeddings
+from crag_graph.retrieval.chunking import Chunker
+from crag_graph.retrieval.index import CollectionSchema
+from crag_graph.retrieval.ingest import IngestProgress, IngestReport, ingest
+from crag_graph.retrieval.manifest import Manifest
+from crag_graph.retrieval.store import manifest_path, open_index
+from crag_graph.services import load_environment_embeddings
+from crag_graph.text.clean import clean_text, shorten
+
+Tell = Callable[[IngestProgress], None]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Options:
+    """How to ingest.
+
+    Attributes:
+        prune: Remove documents whose files are gone.
+        dry_run: Write nothing.
+        chunking: Fields of the `Chunker`.
+    """
+
+    prune: bool = False
+    dry_run: bool = False
+    chunking: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+def ingest_paths(
+    paths: Sequence[Path], *, environment: Environment, options: Options | None = None
+) -> IngestReport:
+    """Return what was done to bring the environment's collection up to date with `paths`.
+
+    Raises:
+        InputError: A path does not exist; nothing is made then.
+        CRAGError: What `crag_graph.retrieval.ingest.ingest` raises.
+    """
+    options = options or Options()
+    for path in paths:
+        _require(path)
+    embeddings = load_environment_embeddings(environment)
+    chunker = Chunker.for_embeddings(embeddings, **options.chunking)
+    with contextlib.ExitStack() as stack:
+        place = environment
+        if options.dry_run and not _exists(environment):
+            place = _elsewhere(environment, stack)
+        index = stack.enter_context(contextlib.closing(_open(place, embeddings)))
+        manifest = stack.enter_context(_manifest(place, index.schema))
+        tell = stack.enter_context(_progress())
+        report = ingest(
+            paths,
+            index=index,
+            manifest=manifest,
+            embeddings=embeddings,
+            chunker=chunker,
+            prune=options.prune,
+            dry_run=options.dry_run,
+            progress=tell,
+        )
+        if report.chunks and not report.dry_run and not environment.qdrant_url:
+            index.optimize()  # offline: it would stop a process that serves
+    return report
+
+
+def _require(path: Path) -> None:
+    try:
+        path.stat()
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise InputError(f"{path} cannot be ingested: {reason}") from error
+
+
+def _exists(environment: Environment) -> bool:
+    return _manifest_file(environment).is_file()
+
+
+def _manifest_file(environment: Environment) -> Path:
+    return manifest_path(
+        home=environment.home,
+        collection=environment.collection,
+        url=environment.qdrant_url or None,
+    )
+
+
+def _elsewhere(environment: Environment, stack: contextlib.ExitStack) -> Environment:
+    """Return an environment with a data folder for the moment, so that a dry run makes nothing."""
+    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="crag-"))
+    return dataclasses.replace(environment, home=Path(folder), qdrant_url="", qdrant_api_key="")
+
+
+def _open(environment: Environment, embeddings: NamedEmbeddings) -> Any:
+    return open_index(
+        home=environment.home,
+        collection=environment.collection,
+        create=CollectionSchema(
+            name=environment.collection,
+            embedding_model=embeddings.name,
+            dimension=embeddings.dimension,
+        ),
+        url=environment.qdrant_url or None,
+        api_key=environment.qdrant_api_key or None,
+    )
+
+
+def _manifest(environment: Environment, schema: CollectionSchema) -> Manifest:
+    path = _manifest_file(environment)
+    return Manifest.open(path) if path.is_file() else Manifest.create(path, schema)
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator[Tell | None]:
+    """Draw a bar on stderr where that is a terminal, and take it away in the end."""
+    console = stderr_console()
+    if not console.is_terminal:
+        yield None
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.text import Text
+
+    columns = (
+        BarColumn(bar_width=24),
+        TextColumn("{task.completed:,.0f}/{task.total:,.0f} files", markup=False),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}", markup=False),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("", total=1)
+        furthest = 0.0
+
+        def tell(at: IngestProgress) -> None:
+            nonlocal furthest
+            seen = at.chunks + at.waiting
+            share = at.chunks / seen if at.waiting else 1.0
+            furthest = max(furthest, at.documents * share)  # a file counts once its chunks are in
+            name = shorten(clean_text(Path(at.path).name), 40)
+            what = Text(f"{at.chunks:,} chunks, {name}").plain
+            progress.update(task, total=at.total, completed=furthest, description=what)
+
+        yield tell
