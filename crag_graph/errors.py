@@ -178,13 +178,13 @@ class LoadError(CRAGError):
     """One document cannot be read.
 
     Attributes:
-        path: The file, as it was given.
+        path: The file, as it was given but for credentials.
         reason: One clause without the path, for example `no text layer (a scan?)`.
     """
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"{path}: {reason}")
-        self.path = path
+        self.path = redact(path)
         self.reason = redact(reason)
 
 

@@ -118,10 +118,10 @@ def _compare(scores: Sequence[float], thresholds: Thresholds) -> Verdict:
         margin = min(upper - score, at_best - lower)
         reason = f"{name} {value} is between the lower threshold {low} and the upper threshold {up}"
         if score <= lower:
+            reached, needed = sum(s >= upper for s in scores), thresholds.min_relevant_docs
             reason = (
-                f"best passage {best} is above the lower threshold {low}, but "
-                f"{sum(s >= upper for s in scores)} of the {thresholds.min_relevant_docs} passages "
-                f"needed reach the upper threshold {up}"
+                f"best passage {best} is above the lower threshold {low}, but the upper threshold "
+                f"{up} is reached by {reached} of the {needed} passages needed"
             )
     return Verdict(action=action, score=score, margin=margin, reason=reason, grading="scored")
 
