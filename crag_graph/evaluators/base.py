@@ -35,7 +35,8 @@ class Evaluation:
     Attributes:
         grades: One a passage, in any order; a passage without one counts as unknown.
         strip_scores: Strip id → score on 0–1. A strip that is missing was not judged on its own.
-        search_query: A keyword query for the web, where the evaluator made one.
+        search_query: A keyword query for the web, where the evaluator made one; one a line where
+            `settings.sub_queries` allows several. Each has at most 400 characters.
         usage: Calls and tokens that it took.
         notes: Sentences for the decision card: fallbacks taken, passages cut.
     """
@@ -68,4 +69,59 @@ class RetrievalEvaluator(Protocol):
         self, question: str, passages: Sequence[Passage], *, settings: Settings, budget: Budget
     ) -> Evaluation:
         """Return the evaluation of `passages`."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Rewrite:
+    """The question as queries for the web.
+
+    Attributes:
+        queries: At least one, the best first; each at most 400 characters.
+        usage: Calls and tokens that it took.
+        notes: Sentences for the decision card, such as that the question's own keywords are used.
+    """
+
+    queries: Sequence[str]
+    usage: NodeUsage = dataclasses.field(default_factory=NodeUsage)
+    notes: Sequence[str] = ()
+
+
+@runtime_checkable
+class StripJudge(Protocol):
+    """An evaluator that can judge strips in a step of their own.
+
+    `refine` asks it when `settings.evaluation_mode` is `staged`; in the other modes the evaluation
+    holds the scores of strips already. Both methods give the same result and raise what
+    `RetrievalEvaluator` raises; the passages are then kept whole.
+    """
+
+    def refine(
+        self, question: str, passages: Sequence[Passage], *, settings: Settings, budget: Budget
+    ) -> Evaluation:
+        """Return the scores of the strips of `passages`; there are no grades in it."""
+        ...
+
+    async def arefine(
+        self, question: str, passages: Sequence[Passage], *, settings: Settings, budget: Budget
+    ) -> Evaluation:
+        """Return the scores of the strips of `passages`; there are no grades in it."""
+        ...
+
+
+@runtime_checkable
+class QueryRewriter(Protocol):
+    """An evaluator that can turn the question into queries in a step of its own.
+
+    `web_search` asks it when the evaluation left no query, as in the modes `staged` and
+    `per_passage`. It never fails: without a usable rewrite the question's own keywords are the
+    query, and the notes say so.
+    """
+
+    def rewrite(self, question: str, *, settings: Settings, budget: Budget) -> Rewrite:
+        """Return queries for the web."""
+        ...
+
+    async def arewrite(self, question: str, *, settings: Settings, budget: Budget) -> Rewrite:
+        """Return queries for the web."""
         ...
