@@ -9,9 +9,9 @@ _FUNCTION_WORDS = {
     "en": """a about above after again against all also am an and any are as at be because been
         before being below between both but by can could did do does doing down during each either
         else ever few for from further had has have having he her here hers him his how however i if
-        in into is it its just may me might more most much must my neither no nor not of off on once
-        only or other our ours out over own please same shall she should so some such tell than that
-        the their theirs them then there these they this those through to too under until up upon us
+        in into is it its just many may me might more most much must my neither no nor not of off on
+        once only or other our ours out over own please same shall she should so some such tell than
+        that the their theirs them then there these they this those through to too under until up upon us
         very was we were what whatever when where whether which while who whom whose why will with
         within without would yet you your yours""",
     "de": """aber alle als also am an auch auf aus bei beim bin bis bitte da damit dann das dass

@@ -16,7 +16,7 @@ from crag_graph.text.language import STOP_WORDS, detect_language
 # characters), so it is given no more than this many characters at once.
 _WINDOW = 2000
 _SURROGATE = regex.compile(r"[\ud800-\udfff]")
-# Where a sentence that is too long is cut, best first.
+# Where a sentence that is too long is cut, best following.
 _STOPS = regex.compile(r"[.!?…][\"'”’)\]]*(?=\s)|[。！？।॥؟۔]|\n")
 _CLAUSES = regex.compile(r"[,;:|—–](?=\s)|[、，；：،؛]|[})\];](?=\S)")
 _SPACES = regex.compile(r"\s")
@@ -27,6 +27,7 @@ _ABBREVIATION = regex.compile(
     r"|max|min|est|ext|refs?|eds?|abb|bzw)\.$"
 )
 _NUMBERING = regex.compile(r"\(?(?:\d{1,3}|\p{L})[.)]$")
+_CLOSING_TAGS = regex.compile(r"(?:</[a-zA-Z][^<>]*>\s*)+")
 _LONE_STOP = regex.compile(r"(?:^|\s)\.$")
 
 
@@ -114,8 +115,9 @@ def _paragraphs(text: str, start: int, end: int, max_chars: int) -> Iterator[tup
 def _sentences(
     text: str, start: int, end: int, language: str, max_chars: int
 ) -> Iterator[tuple[int, int]]:
-    if not text[start : start + _WINDOW].isascii():
-        own = detect_language(text[start:end][:_WINDOW])
+    sample = text[start : min(end, start + _WINDOW)]
+    if not sample.isascii():
+        own = detect_language(sample)
         language = own if own not in STOP_WORDS else language
     window = max(_WINDOW, 4 * max_chars)
     while start < end:
@@ -134,9 +136,11 @@ def _sentences(
 def _boundaries(text: str, start: int, end: int, language: str) -> Iterator[tuple[int, int]]:
     """Yield spans that follow on each other from `start` to `end`, a sentence each."""
     piece = text[start:end]
-    starts = [boundary["start_index"] for boundary in get_sentence_boundaries(language, piece)]
     begin = 0
-    for cut in starts:
+    for boundary in get_sentence_boundaries(language, piece):
+        cut = boundary["start_index"]
+        if closing := _CLOSING_TAGS.match(piece, cut):
+            cut = closing.end()
         if cut > begin and not _goes_on(piece[begin:cut], piece[cut : cut + 1]):
             yield start + begin, start + cut
             begin = cut
@@ -149,8 +153,8 @@ def _goes_on(sentence: str, following: str) -> bool:
     if not stripped or _NUMBERING.fullmatch(stripped.lstrip()):
         return True
     tail = stripped[-16:]
-    if _LONE_STOP.search(tail):  # .NET
-        return len(stripped) == len(sentence)
+    if len(stripped) == len(sentence) and tail[-1] == ".":  # no space: .NET, ==1.*
+        return not following.isalpha() or _LONE_STOP.search(tail) is not None
     if following.islower() and tail[-1] in "?!" and "\n" not in sentence[len(stripped) :]:
         return True
     return (following.islower() or following.isdigit()) and _ABBREVIATION.search(tail) is not None

@@ -80,6 +80,20 @@ def test_abbreviations_decimals_and_versions_do_not_end_a_sentence() -> None:
     ]
 
 
+def test_a_full_stop_without_a_space_ends_a_sentence_only_before_a_letter() -> None:
+    assert sentences("It needs httpcore==1.* to run.Then it runs.") == [
+        "It needs httpcore==1.* to run.",
+        "Then it runs.",
+    ]
+
+
+def test_closing_tags_belong_to_what_they_close() -> None:
+    assert sentences("<p>A client.</p> <p>It is fast.</p>") == [
+        "<p>A client.</p>",
+        "<p>It is fast.</p>",
+    ]
+
+
 def test_a_title_with_a_question_mark_does_not_end_a_sentence() -> None:
     text = "Who Wants to Be a Millionaire? was a show. Then it ended."
     assert sentences(text) == [
