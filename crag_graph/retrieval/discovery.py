@@ -88,7 +88,7 @@ def discover(paths: Sequence[Path]) -> Discovery:
 
 
 def source_of(path: Path) -> str:
-    """Return the absolute path without links, with `/`; bytes that are not UTF-8 as `\\xNN`."""
+    """Return the absolute path without links, with `/`; bytes that are not UTF-8 are escaped."""
     resolved = Path(os.path.realpath(path)).as_posix()
     return resolved.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 

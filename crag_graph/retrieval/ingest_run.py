@@ -26,6 +26,7 @@ class _Document:
     """A document on its way into the index."""
 
     file: FoundFile
+    is_known: bool  # whether the manifest had a record of it
     is_new: bool
     digest: str
     version: str
@@ -115,6 +116,7 @@ class IngestRun:
             return
         document = _Document(
             file=file,
+            is_known=record is not None,
             is_new=record is None or record.state == "pending",
             digest=digest,
             version=digest[:16],
@@ -147,8 +149,7 @@ class IngestRun:
 
     def _store(self) -> None:
         """Embed and store what waits, flush, and finish the documents that are complete."""
-        for document in self._open:
-            self.manifest.put(document.record(done=False))
+        self.manifest.put(*(document.record(done=False) for document in self._open))
         # Texts of like length in one batch: little of it is padding.
         self._waiting.sort(key=lambda entry: len(entry[1].text))
         while self._waiting:
@@ -183,13 +184,14 @@ class IngestRun:
         for document in replaced:
             self.index.delete_document(document.file.document_id, keep_version=document.version)
             self._count(document)
-        self.index.flush()
+        if any(document.is_known for document in replaced):
+            self.index.flush()
+        # With faults it stays pending, so that the next run tries these chunks again.
+        self.manifest.put(*(entry.record(done=True) for entry in complete if not entry.faults))
+        self._open = [document for document in self._open if document.left > 0]
         for document in complete:
-            self._open.remove(document)
-            if document.faults:  # stays pending, so that the next run tries these chunks again
+            if document.faults:
                 self.report.failed.append((str(document.file.path), _several(document.faults)))
-            else:
-                self.manifest.put(document.record(done=True))
 
     def _count(self, document: _Document) -> None:
         if document.is_new:

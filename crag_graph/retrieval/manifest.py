@@ -183,11 +183,23 @@ class Manifest:
             row = connection.execute(query, (plain(document_id),)).fetchone()
         return None if row is None else _record(row)
 
-    def put(self, record: DocumentRecord) -> None:
-        """Store a record in place of the document's earlier one."""
-        values = plain(dataclasses.astuple(record))
+    def put(self, *records: DocumentRecord) -> None:
+        """Store records in place of the documents' earlier ones: all of them, or none.
+
+        Each call waits for the disk, so several records at once cost the time of one.
+        """
+        rows = [plain(dataclasses.astuple(record)) for record in records]
         with self._open() as connection:
-            connection.execute("INSERT OR REPLACE INTO document VALUES (?, ?, ?, ?, ?, ?)", values)
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                connection.executemany(
+                    "INSERT OR REPLACE INTO document VALUES (?, ?, ?, ?, ?, ?)", rows
+                )
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
 
     def remove(self, document_id: str) -> None:
         """Forget a document; nothing happens where it is not known."""

@@ -5,6 +5,7 @@ import re
 
 from crag_graph.retrieval.loaders.base import Source
 from crag_graph.retrieval.loaders.sniffing import sniff
+from crag_graph.text.clean import clean_text
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -30,6 +31,16 @@ _CONTROLS = bytes(range(0x09)) + bytes(range(0x0E, 0x1B)) + bytes(range(0x1C, 0x
 _CENTRAL = re.compile(r"[a-zà-ÿ][³¹¿¾º¼¥£þ]|[³¹¿¾¼¥£þ][a-zà-ÿ]|[šžŠŽ]", re.IGNORECASE)
 _WESTERN = re.compile(r"[àèùêçãñâîôåæøëÀÈÊÇÃÑÅÆØ]")
 _HUNGARIAN = re.compile(r"[õûÕÛ]")
+
+
+def read_text(source: Source) -> tuple[str, dict[str, object]]:
+    """Return the clean text of `source`, and metadata that names its encoding if it is not UTF-8.
+
+    Raises:
+        LoadError: As for `decode`.
+    """
+    text, encoding = decode(source)
+    return clean_text(text), {} if encoding == "utf-8" else {"encoding": encoding}
 
 
 def decode(source: Source, *, declared: str | None = None) -> tuple[str, str]:

@@ -25,15 +25,17 @@ _LOADERS: dict[str, str] = {
     **dict.fromkeys(
         (".txt", ".text", ".log", ".rst", ".adoc", ".asciidoc", ".org"), "text:parse_text"
     ),
-    **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd"), "text:parse_markdown"),
+    **dict.fromkeys(
+        (".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd"), "markdown:parse_markdown"
+    ),
     **dict.fromkeys((".html", ".htm", ".xhtml"), "html:parse_html"),
     **dict.fromkeys((".eml", ".mht", ".mhtml"), "mail:parse_mail"),
     **dict.fromkeys((".csv", ".tsv"), "tables:parse_table"),
     ".json": "records:parse_json",
     **dict.fromkeys((".jsonl", ".ndjson"), "records:parse_json_lines"),
     ".pdf": "pdf:parse_pdf",
-    ".docx": "office:parse_docx",
-    ".pptx": "office:parse_pptx",
+    ".docx": "docx:parse_docx",
+    ".pptx": "pptx:parse_pptx",
     ".epub": "epub:parse_epub",
     ".ipynb": "notebook:parse_notebook",
     ".vsdx": "community:parse_visio",

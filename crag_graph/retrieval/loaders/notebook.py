@@ -6,7 +6,7 @@ from typing import Any
 
 from crag_graph.retrieval.loaders.base import LoadedPart, Source
 from crag_graph.retrieval.loaders.encodings import decode
-from crag_graph.retrieval.loaders.text import tidy_markdown
+from crag_graph.retrieval.loaders.markdown import tidy_markdown
 from crag_graph.text.clean import shorten
 
 _OUTPUT_CHARACTERS = 500

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from crag_graph.retrieval.loaders.base import Heading, LoadedPart, PartKind, Source
-from crag_graph.retrieval.loaders.encodings import decode
+from crag_graph.retrieval.loaders.encodings import read_text
 
 # Characters of records that share a part: about 150 tokens, so that a part is one chunk, and its
 # row numbers are those of the chunk.
@@ -55,8 +55,7 @@ def parse_json(source: Source) -> Iterator[LoadedPart]:
     Raises:
         LoadError: It is not JSON; the message names the line.
     """
-    text, encoding = decode(source)
-    metadata = {} if encoding == "utf-8" else {"encoding": encoding}
+    text, metadata = read_text(source)
     try:
         value = json.loads(text)
     except json.JSONDecodeError as error:
@@ -80,8 +79,7 @@ def parse_json_lines(source: Source) -> Iterator[LoadedPart]:
     Raises:
         LoadError: A line is not JSON; the message names it.
     """
-    text, encoding = decode(source)
-    yield from _lines(source, text, {} if encoding == "utf-8" else {"encoding": encoding})
+    yield from _lines(source, *read_text(source))
 
 
 def _lines(source: Source, text: str, metadata: Mapping[str, Any]) -> Iterator[LoadedPart]:

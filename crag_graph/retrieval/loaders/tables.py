@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from crag_graph.retrieval.loaders.base import LoadedPart, Source
-from crag_graph.retrieval.loaders.encodings import decode
+from crag_graph.retrieval.loaders.encodings import read_text
 from crag_graph.retrieval.loaders.records import Group
-from crag_graph.text.clean import clean_text
 
 _SNIFF_CHARACTERS = 20_000
 _DELIMITERS = ",;\t|"
@@ -25,10 +24,9 @@ def parse_table(source: Source) -> Iterator[LoadedPart]:
     Raises:
         LoadError: A quoted cell never ends, or is too long.
     """
-    text, encoding = decode(source)
-    metadata = {} if encoding == "utf-8" else {"encoding": encoding}
+    text, metadata = read_text(source)
     group = Group(metadata=metadata)
-    for number, line in enumerate(_records(source, clean_text(text)), start=1):
+    for number, line in enumerate(_records(source, text), start=1):
         if line:
             yield from group.add(line, number)
     yield from group.rest()

@@ -1,4 +1,4 @@
-"""Word and PowerPoint documents."""
+"""PowerPoint documents: a slide a part, with its notes."""
 
 import io
 from collections.abc import Iterable, Iterator
@@ -6,34 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from crag_graph.retrieval.loaders.archives import core_properties, open_archive
 from crag_graph.retrieval.loaders.base import LoadedPart, Source
-from crag_graph.retrieval.loaders.html import html_to_markdown
+from crag_graph.retrieval.loaders.markdown import table_lines
 
 if TYPE_CHECKING:
     from pptx.shapes.base import BaseShape
     from pptx.slide import Slide
-    from pptx.table import Table
-
-# Word's own Title and Subtitle are no headings to mammoth unless it is told.
-_STYLES = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => h2:fresh"
-
-
-def parse_docx(source: Source) -> Iterator[LoadedPart]:
-    """Yield a Word document as Markdown: headings, lists, tables, footnotes, text boxes.
-
-    mammoth reads what people see (content controls too, which python-docx passes over) and writes
-    HTML, which then goes the way of all HTML.
-    """
-    import mammoth
-
-    with open_archive(source, kind="a Word document") as archive:
-        metadata = core_properties(archive)
-    converted = mammoth.convert_to_html(
-        io.BytesIO(source.data),
-        style_map=_STYLES,
-        convert_image=mammoth.images.img_element(lambda _: {}),
-    )
-    text, _ = html_to_markdown(f"<body>{converted.value}</body>")
-    yield LoadedPart(text=text, kind="markdown", metadata=metadata)
 
 
 def parse_pptx(source: Source) -> Iterator[LoadedPart]:
@@ -77,7 +54,8 @@ def _shape_blocks(shape: Any) -> Iterator[str]:
         for inner in _in_reading_order(shape.shapes):
             yield from _shape_blocks(inner)
     elif getattr(shape, "has_table", False):
-        yield _table(shape.table)
+        rows = [[cell.text for cell in row.cells] for row in shape.table.rows]
+        yield "\n".join(table_lines(rows))
     elif shape.has_text_frame:
         lines = [
             f"{'  ' * paragraph.level}- {words}" if paragraph.level else words
@@ -90,14 +68,3 @@ def _shape_blocks(shape: Any) -> Iterator[str]:
 
 def _as_list(lines: list[str]) -> list[str]:
     return [line if line.lstrip().startswith("- ") else f"- {line}" for line in lines]
-
-
-def _table(table: "Table") -> str:
-    rows = [
-        "| "
-        + " | ".join(" ".join(cell.text.split()).replace("|", "\\|") for cell in row.cells)
-        + " |"
-        for row in table.rows
-    ]
-    rule = "|" + " --- |" * len(table.columns)
-    return "\n".join([*rows[:1], rule, *rows[1:]])
