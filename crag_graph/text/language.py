@@ -8,47 +8,47 @@ import regex
 _FUNCTION_WORDS = {
     "en": """a about above after again against all also am an and any are as at be because been
         before being below between both but by can could did do does doing down during each either
-        else ever few for from further had has have having he her here hers him his how however i if
-        in into is it its just many may me might more most much must my neither no nor not of off on
-        once only or other our ours out over own please same shall she should so some such tell than
-        that the their theirs them then there these they this those through to too under until up upon us
-        very was we were what whatever when where whether which while who whom whose why will with
-        within without would yet you your yours""",
+        else ever few for from further had has have having he her here hers him his how however i
+        if in into is it its just many may me might more most much must my neither no nor not of
+        off on once only or other our ours out over own please same shall she should so some such
+        tell than that the their theirs them then there these they this those through to too under
+        until up upon us very was we were what whatever when where whether which while who whom
+        whose why will with within without would yet you your yours""",
     "de": """aber alle als also am an auch auf aus bei beim bin bis bitte da damit dann das dass
         dem den denn der des die dies diese diesem diesen dieser dieses du durch ein eine einem
-        einen einer eines er es etwas euch euer für gegen hat hatte haben hier ich ihm ihn ihr ihre
-        im in ins ist ja jede jeder kann kein keine man mein mich mir mit nach nicht noch nur ob
-        oder ohne sehr sein seine sich sie sind so sondern über um und uns unser unter vom von vor
-        wann war waren warum was weil welche welcher welches wenn wer werden wie wir wird wo wohin
-        wurde wurden zu zum zur zwischen""",
-    "fr": """à alors après au aucun aussi autre aux avant avec avoir bien ce ceci cela ces cet cette
-        chez comme comment contre dans de depuis des donc dont du elle elles en encore entre est et
-        été être eux fait ici il ils je la le les leur leurs lui ma mais me même mes moi mon ne nos
-        notre nous on ont ou où par pas pendant peu plus pour pourquoi qu quand que quel quelle
-        quelles quels qui quoi sa sans se selon ses si son sont sous sur ta te tes toi ton tous tout
-        toute très tu un une vos votre vous y""",
-    "es": """a al algo ante antes aquel aquí así aún aunque bajo bien cada como cómo con contra cuál
-        cuáles cuando cuándo cuánto de del desde donde dónde durante e el él ella ellas ellos en
-        entre era es esa ese eso esta está están este esto estos fue ha hacia han hasta hay la las
-        le les lo los más me mi mientras muy nada ni no nos o otra otro para pero poco por porque
-        pues que qué quien quién se según ser si sí sin sobre son su sus también tan te tiene todo
-        tu un una unas uno unos y ya yo""",
+        einen einer eines er es etwas euch euer für gegen hat hatte haben hier ich ihm ihn ihr
+        ihre im in ins ist ja jede jeder kann kein keine man mein mich mir mit nach nicht noch nur
+        ob oder ohne sehr sein seine sich sie sind so sondern über um und uns unser unter vom von
+        vor wann war waren warum was weil welche welcher welches wenn wer werden wie wir wird wo
+        wohin wurde wurden zu zum zur zwischen""",
+    "fr": """à alors après au aucun aussi autre aux avant avec avoir bien ce ceci cela ces cet
+        cette chez comme comment contre dans de depuis des donc dont du elle elles en encore entre
+        est et été être eux fait ici il ils je la le les leur leurs lui ma mais me même mes moi
+        mon ne nos notre nous on ont ou où par pas pendant peu plus pour pourquoi qu quand que
+        quel quelle quelles quels qui quoi sa sans se selon ses si son sont sous sur ta te tes toi
+        ton tous tout toute très tu un une vos votre vous y""",
+    "es": """a al algo ante antes aquel aquí así aún aunque bajo bien cada como cómo con contra
+        cuál cuáles cuando cuándo cuánto de del desde donde dónde durante e el él ella ellas ellos
+        en entre era es esa ese eso esta está están este esto estos fue ha hacia han hasta hay la
+        las le les lo los más me mi mientras muy nada ni no nos o otra otro para pero poco por
+        porque pues que qué quien quién se según ser si sí sin sobre son su sus también tan te
+        tiene todo tu un una unas uno unos y ya yo""",
     "it": """a ad ai al alla alle agli allo anche ancora che chi ci come con contro cosa da dagli
         dai dal dalla dalle degli dei del della delle dello di dopo dove e ed era essere fino fra
         gli ha hanno i il in io la le lei lo loro lui ma mi mia mio ne nei nel nella nelle non
         nostro o ogni per perché più poi prima qual quale quali quando quanto questa queste questi
-        questo qui se sei senza si sia sono su sua sue sugli sui sul sulla suo tra tu tutti tutto un
-        una uno vi voi""",
-    "pt": """à ao aos as às até com como contra da das de dela dele depois do dos e é ela elas ele
-        eles em entre era essa esse esta está este eu foi foram há isso isto já lhe mais mas me
-        mesmo meu minha muito na não nas nem no nos nós nossa nosso num numa o onde os ou para pela
-        pelas pelo pelos por porque qual quais quando quanto que quem são se sem ser seu seus só
-        sobre sua suas também te tem um uma você""",
+        questo qui se sei senza si sia sono su sua sue sugli sui sul sulla suo tra tu tutti tutto
+        un una uno vi voi""",
+    "pt": """à ao aos as às até com como contra da das de dela dele depois do dos e é ela elas
+        ele eles em entre era essa esse esta está este eu foi foram há isso isto já lhe mais mas
+        me mesmo meu minha muito na não nas nem no nos nós nossa nosso num numa o onde os ou para
+        pela pelas pelo pelos por porque qual quais quando quanto que quem são se sem ser seu seus
+        só sobre sua suas também te tem um uma você""",
     "nl": """aan al alle als bij dan dat de der deze die dit doch doen door dus een en er ge geen
-        haar had heb heeft hem het hij hoe hun iets ik in is ja je kan kon maar me meer men met mij
-        mijn moet na naar niet niets nog nu of om omdat ons ook op over te tegen toch toen tot u uit
-        uw van veel voor waar waarom wanneer waren was wat welke wel wie wij wordt worden ze zich
-        zij zijn zo zonder zou""",
+        haar had heb heeft hem het hij hoe hun iets ik in is ja je kan kon maar me meer men met
+        mij mijn moet na naar niet niets nog nu of om omdat ons ook op over te tegen toch toen tot
+        u uit uw van veel voor waar waarom wanneer waren was wat welke wel wie wij wordt worden ze
+        zich zij zijn zo zonder zou""",
 }
 
 # Script → the code under which `sentencex` knows a language written in it (ISO 639-1).
