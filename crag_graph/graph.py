@@ -17,6 +17,7 @@ from crag_graph.nodes.web_search import WebSearchNode
 from crag_graph.services import Services
 from crag_graph.settings import Settings
 from crag_graph.state import CRAGInput, CRAGOutput, CRAGState
+from crag_graph.tracing.payloads import trace_payloads, withhold_payloads
 
 CRAGGraph = CompiledStateGraph[CRAGState, Settings, CRAGInput, CRAGOutput]
 
@@ -31,7 +32,8 @@ def build_graph(
 ) -> CRAGGraph:
     """Return the compiled graph: retrieve → evaluate → route → refine / web_search → generate.
 
-    Nothing is loaded or contacted before the first question.
+    Nothing is loaded or contacted before the first question. Of the environment only
+    `CRAG_TRACE_PAYLOADS` is read: where it is off, traces hold no texts from here on.
 
     Args:
         services: The collaborators; by default those that the environment names.
@@ -40,6 +42,8 @@ def build_graph(
         cache: A LangGraph cache, handed through.
         name: What the graph is called in traces and as a subgraph.
     """
+    if not trace_payloads():
+        withhold_payloads()
     services = services or Services.from_env()
     builder: StateGraph[CRAGState, Settings, CRAGInput, CRAGOutput] = StateGraph(
         CRAGState, context_schema=Settings, input_schema=CRAGInput, output_schema=CRAGOutput

@@ -8,10 +8,12 @@ from langchain_core.documents import Document
 
 from crag_graph.errors import CRAGError
 from crag_graph.nodes.base import Node, Update, emit
+from crag_graph.retrieval.retriever import Retriever
 from crag_graph.settings import Settings
 from crag_graph.state import CRAGState, as_documents
 from crag_graph.text.clean import clean_question
 from crag_graph.text.strips import deduplicate_documents
+from crag_graph.tracing.spans import Call, atraced, traced
 
 # What an earlier question on the thread may have left; nothing of it may answer this one.
 _PER_RUN: Update = {
@@ -42,7 +44,10 @@ class RetrieveNode(Node):
         question = self._question(state, settings)
         retriever = self.services.retriever.get()
         try:
-            found = retriever.retrieve(question, settings=settings, where=state.get("filter"))
+            found = traced(
+                _call(retriever, question, settings),
+                lambda: retriever.retrieve(question, settings=settings, where=state.get("filter")),
+            )
             empty = not found and retriever.is_empty()
         except CRAGError as error:
             return self._unavailable(state, question, error)
@@ -53,8 +58,9 @@ class RetrieveNode(Node):
         question = self._question(state, settings)
         retriever = await self.services.retriever.aget()
         try:
-            found = await retriever.aretrieve(
-                question, settings=settings, where=state.get("filter")
+            found = await atraced(
+                _call(retriever, question, settings),
+                lambda: retriever.aretrieve(question, settings=settings, where=state.get("filter")),
             )
             empty = not found and await asyncio.to_thread(retriever.is_empty)
         except CRAGError as error:
@@ -128,3 +134,12 @@ class RetrieveNode(Node):
 
 def _passages(count: int) -> str:
     return "1 passage" if count == 1 else f"{count} passages"
+
+
+def _call(retriever: Retriever, question: str, settings: Settings) -> Call | None:
+    """Return what the run of the retriever is called; None for one that LangChain traces."""
+    if getattr(retriever, "traces_itself", False):
+        return None
+    about = {"top_k": settings.top_k, "retrieval_mode": settings.retrieval_mode}
+    name = retriever.name or type(retriever).__name__
+    return Call(component="retriever", name=name, query=question, metadata=about)

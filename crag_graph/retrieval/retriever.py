@@ -19,6 +19,7 @@ from crag_graph.retrieval.index import CollectionSchema, Filter, VectorIndex, ch
 from crag_graph.retrieval.passages import Passages
 from crag_graph.settings import Settings
 from crag_graph.text.clean import tail_text
+from crag_graph.tracing.spans import Call
 
 # A question is matched by its words; of a long one by those of the end, which asks.
 _SPARSE_CHARACTERS = 4000
@@ -162,12 +163,17 @@ def _by_meaning(settings: Settings) -> bool:
 class LangChainRetriever:
     """Any LangChain retriever in the place of ours: asked as it is, cut at `top_k`.
 
+    LangChain traces it, so nobody else needs to.
+
     Args:
         retriever: It may raise what it likes: that becomes a `StoreError`.
     """
 
+    traces_itself = True
+
     def __init__(self, retriever: BaseRetriever) -> None:
         self._retriever = retriever
+        self._config = Call(component="retriever", name=retriever.get_name()).config
 
     @property
     def name(self) -> str | None:
@@ -185,7 +191,7 @@ class LangChainRetriever:
         """
         self._refuse_filter(where)
         with _Failures(self.name):
-            return self._retriever.invoke(question)[: settings.top_k]
+            return self._retriever.invoke(question, self._config)[: settings.top_k]
 
     async def aretrieve(
         self, question: str, *, settings: Settings, where: Filter | None = None
@@ -193,7 +199,7 @@ class LangChainRetriever:
         """Return what `retrieve` does."""
         self._refuse_filter(where)
         with _Failures(self.name):
-            return (await self._retriever.ainvoke(question))[: settings.top_k]
+            return (await self._retriever.ainvoke(question, self._config))[: settings.top_k]
 
     def is_empty(self) -> bool:
         """Return False: LangChain retrievers do not say."""

@@ -1,0 +1,1 @@
+"""Serving the graph: server-sent events, readiness, logs."""

@@ -1,0 +1,1 @@
+"""Traces: runs for what LangChain does not trace by itself, and payloads that stay at home."""
