@@ -14,7 +14,7 @@ from crag_graph.nodes.refine import RefineNode
 from crag_graph.nodes.retrieve import RetrieveNode
 from crag_graph.nodes.route import RouteNode, next_nodes
 from crag_graph.nodes.web_search import WebSearchNode
-from crag_graph.services import Services
+from crag_graph.services import Services, shared_services
 from crag_graph.settings import Settings
 from crag_graph.state import CRAGInput, CRAGOutput, CRAGState
 from crag_graph.tracing.payloads import trace_payloads, withhold_payloads
@@ -48,20 +48,34 @@ def build_graph(
     builder: StateGraph[CRAGState, Settings, CRAGInput, CRAGOutput] = StateGraph(
         CRAGState, context_schema=Settings, input_schema=CRAGInput, output_schema=CRAGOutput
     )
-    builder.add_node("retrieve", RetrieveNode(services))
+    add_steps(builder, retrieve=RetrieveNode(services), generate=GenerateNode(services))
+    builder.add_edge(START, "retrieve")
+    return builder.compile(checkpointer=checkpointer, store=store, cache=cache, name=name)
+
+
+def add_steps(
+    builder: StateGraph[Any, Any, Any, Any], *, retrieve: RetrieveNode, generate: GenerateNode
+) -> None:
+    """Add the six nodes and the edges from `retrieve` to the end; the way in is the caller's.
+
+    Args:
+        builder: A graph whose state has the keys of `CRAGState`.
+        retrieve: The first node; the others use its services.
+        generate: The last one.
+    """
+    services = retrieve.services
+    builder.add_node("retrieve", retrieve)
     builder.add_node("evaluate", EvaluateNode(services))
     builder.add_node("route", RouteNode(services))
     builder.add_node("refine", RefineNode(services))
     builder.add_node("web_search", WebSearchNode(services))
-    builder.add_node("generate", GenerateNode(services))
-    builder.add_edge(START, "retrieve")
+    builder.add_node("generate", generate)
     builder.add_edge("retrieve", "evaluate")
     builder.add_edge("evaluate", "route")
     builder.add_conditional_edges("route", next_nodes, ["refine", "web_search"])
     builder.add_edge("refine", "generate")
     builder.add_edge("web_search", "generate")
     builder.add_edge("generate", END)
-    return builder.compile(checkpointer=checkpointer, store=store, cache=cache, name=name)
 
 
-graph = build_graph()
+graph = build_graph(shared_services())

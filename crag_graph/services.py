@@ -1,6 +1,7 @@
 """The collaborators of the graph, given as objects or built from the environment on first use."""
 
 import datetime
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any, Self, TypeVar
 
@@ -37,6 +38,7 @@ class Services:
         profiles: Threshold profiles by name.
         default_profile: The profile of a run whose settings name none.
         today: The date that "now" means.
+        environment: Where they come from; None for collaborators that were all given.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class Services:
         profiles: Mapping[str, Profile] = PROFILES,
         default_profile: str | Lazy[str] = "general",
         today: Callable[[], datetime.date] = _today,
+        environment: Lazy[Environment] | None = None,
     ) -> None:
         self.retriever: Lazy[Retriever] = _lazy(_as_retriever(retriever))
         self.local_evaluator: Lazy[RetrievalEvaluator] = _lazy(
@@ -61,6 +64,7 @@ class Services:
         self.profiles = profiles
         self.default_profile: Lazy[str] = _lazy(default_profile)
         self.today = today
+        self.environment = environment
 
     def thresholds(self, settings: Settings) -> Thresholds:
         """Return the thresholds of a run with `settings`.
@@ -90,6 +94,7 @@ class Services:
             "retriever": Lazy(lambda: _retriever(environment.get())),
             "local_evaluator": Lazy(_local_evaluator),
             "default_profile": Lazy(lambda: environment.get().profile),
+            "environment": environment,
         }
         services = cls(**(built | given))
         if "evaluator" not in given:
@@ -103,6 +108,15 @@ class Services:
             close = getattr(self.retriever.get(), "close", None)
             if close is not None:
                 close()
+
+
+@functools.cache
+def shared_services() -> Services:
+    """Return the services of this process's environment, the same for every graph in it.
+
+    Graphs that are served side by side thus share one open store and one loaded model.
+    """
+    return Services.from_env()
 
 
 def load_index(environment: Environment) -> VectorIndex:

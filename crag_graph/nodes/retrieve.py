@@ -67,6 +67,11 @@ class RetrieveNode(Node):
             return self._unavailable(state, question, error)
         return self._found(state, question, found, empty=empty)
 
+    def run_id(self, state: CRAGState) -> str:
+        """Return the id of the run that begins here: always a new one."""
+        del state
+        return uuid.uuid4().hex
+
     def _question(self, state: CRAGState, settings: Settings) -> str:
         question = clean_question(state.get("question"))
         self.services.thresholds(settings)  # impossible ones are refused before anything is spent
@@ -119,7 +124,7 @@ class RetrieveNode(Node):
         warnings: Sequence[str] = (),
     ) -> Update:
         update = self.report(
-            {"usage": {"run_id": uuid.uuid4().hex}},
+            {"usage": {"run_id": self.run_id(state)}},
             decided=decided,
             why=why,
             fallbacks=fallbacks,
