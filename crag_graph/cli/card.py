@@ -8,7 +8,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from crag_graph.cli.facts import MEANINGS, calls, threshold_note
+from crag_graph.cli.facts import calls, meaning, threshold_note
 from crag_graph.cli.scale import ACTION_STYLES, Scale, ThresholdBar, shown
 from crag_graph.text.clean import clean_text
 
@@ -19,7 +19,7 @@ def decision_card(state: Mapping[str, Any], *, width: int) -> RenderableType:
     """Return the card of a finished run for a console `width` cells wide."""
     decision = state.get("decision") or {}
     action = str(state.get("action") or decision.get("action") or "no action")
-    parts: list[RenderableType] = [Text(MEANINGS.get(action, ""), style="bold")]
+    parts: list[RenderableType] = [Text(meaning(state), style="bold")]
     if decision.get("score") is not None:
         parts += ["", *_score(decision)]
     elif decision.get("reason"):

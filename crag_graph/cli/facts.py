@@ -6,11 +6,35 @@ from typing import Any
 
 from crag_graph.text.clean import clean_text, shorten
 
-MEANINGS = {
-    "correct": "The corpus holds up: answered from it alone.",
-    "ambiguous": "The corpus holds up in part: the web is asked beside it.",
-    "incorrect": "The corpus does not hold the answer: it is set aside, the web is asked.",
+_CORPUS = {
+    "correct": "The corpus holds up",
+    "ambiguous": "The corpus holds up in part",
+    "incorrect": "The corpus does not hold the answer",
 }
+_WEB = {
+    "correct": ": it alone is answered from.",
+    "ambiguous": ": the web is asked beside it.",
+    "incorrect": ": the web is asked instead.",
+}
+_NO_WEB = {
+    "ambiguous": ". The web would be asked beside it, but web search is off.",
+    "incorrect": ". The web would be asked instead, but web search is off.",
+}
+
+
+def meaning(state: Mapping[str, Any]) -> str:
+    """Return what the action of a run means, in one or two sentences; empty without an action."""
+    action = str(state.get("action") or "")
+    decision = state.get("decision") or {}
+    if action not in _CORPUS:
+        return ""
+    corpus = {
+        "failed": "No passage could be graded, so the outage policy decides",
+        "empty": "There is no passage to answer from",
+    }.get(str(decision.get("grading")), _CORPUS[action])
+    web = (decision.get("stages") or {}).get("web_search") or {}
+    is_off = web.get("decided") == "off"
+    return corpus + (_NO_WEB.get(action, ".") if is_off else _WEB[action])
 
 
 def threshold_note(decision: Mapping[str, Any]) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from crag_graph.cli.facts import MEANINGS, calls, cited, grouped, label_of, threshold_note
+from crag_graph.cli.facts import calls, cited, grouped, label_of, meaning, threshold_note
 from crag_graph.cli.page_style import STYLE
-from crag_graph.cli.scale import Scale, shown
+from crag_graph.cli.scale import ACTION_STYLES, Scale, shown
 from crag_graph.errors import InputError
 from crag_graph.text.clean import clean_text
 
@@ -54,7 +54,7 @@ def render_page(output: Mapping[str, Any]) -> str:
             f"<title>{question[:120]}</title><style>{STYLE}</style></head><body><main>",
             f"<h1>{question}</h1>",
             f'<p class="verdict"><span class="action {_class(action)}">{_text(action)}{refused}'
-            f"</span> {_text(MEANINGS.get(action, ''))}</p>",
+            f"</span> {_text(meaning(output))}</p>",
             f'<section class="answer">{_answer(output)}</section>',
             _sources(output.get("citations") or ()),
             _warnings(output),
@@ -183,7 +183,7 @@ def _marked(text: str, strips: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _class(action: str) -> str:
-    return action if action in MEANINGS else "unknown"
+    return action if action in ACTION_STYLES else "unknown"
 
 
 def _text(value: object) -> str:

@@ -33,7 +33,7 @@ background:var(--ink);border-radius:.15rem}
 table{border-collapse:collapse;width:100%;font-size:.9rem}
 th,td{text-align:left;vertical-align:top;padding:.35rem .75rem .35rem 0;
 border-bottom:1px solid var(--line);overflow-wrap:break-word}
-th{font-weight:600;white-space:nowrap}td:last-child{color:var(--soft)}
+th{font-weight:600;white-space:nowrap}td:last-child{color:var(--soft)}td:nth-child(2){min-width:9rem}
 details{border:1px solid var(--line);border-radius:.5rem;padding:.5rem .8rem;margin:.4rem 0}
 summary{cursor:pointer}
 .passage{white-space:pre-wrap;color:var(--soft);font-size:.92rem}

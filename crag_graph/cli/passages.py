@@ -22,7 +22,7 @@ def passage_scores(state: Mapping[str, Any], console: Console) -> RenderableType
         return None
     scale = Scale.of(state.get("decision") or {})
     table = Table.grid(padding=(0, 1))
-    table.add_column(justify="right", no_wrap=True)
+    table.add_column(justify="right", no_wrap=True, min_width=4)
     wide = console.width >= 60
     if wide:
         table.add_column(no_wrap=True)
@@ -65,7 +65,7 @@ def strip_list(state: Mapping[str, Any], console: Console) -> RenderableType | N
         head.append(f"  {origin}, kept {kept} of {len(group)}", style="dim")
         table = Table.grid(padding=(0, 1))
         table.add_column(no_wrap=True)
-        table.add_column(justify="right", no_wrap=True)
+        table.add_column(justify="right", no_wrap=True, min_width=4)
         table.add_column(ratio=1)
         for strip in group:
             is_kept = bool(strip.get("kept"))
