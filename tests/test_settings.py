@@ -70,6 +70,12 @@ def test_other_bad_settings_are_refused_by_name(fields: dict[str, Any], name: st
     assert refused(**fields).startswith(f"{name}: ")
 
 
+@pytest.mark.parametrize("name", ["include_domains", "exclude_domains"])
+def test_domains_are_tidied_and_what_is_none_is_refused_by_name(name: str) -> None:
+    assert getattr(Settings.of({name: [" Example.ORG. "]}), name) == ("example.org",)
+    assert refused(**{name: ["https://example.org/x"]}).startswith(f"{name}: ")
+
+
 def test_an_unknown_setting_is_refused_by_name() -> None:
     assert refused(topk=3) == "topk: there is no such setting"
 

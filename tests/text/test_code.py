@@ -62,3 +62,8 @@ def test_spans_ascend(text: str) -> None:
 def test_many_unmatched_runs_end() -> None:
     text = " ".join("`" * length for length in range(1, 700))
     assert code(text) == []
+
+
+def test_a_text_of_every_private_use_character_is_changed_as_a_whole() -> None:
+    text = "".join(map(chr, range(0xE000, 0xF900))) + "`a`"
+    assert outside_code(text, lambda piece: piece.replace("a", "b")).endswith("`b`")

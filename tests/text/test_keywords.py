@@ -77,3 +77,7 @@ def test_a_query_keeps_the_limit_and_is_empty_only_for_blank_questions(
 def test_an_impossible_limit_is_refused() -> None:
     with pytest.raises(ValueError, match="limit must be at least 1"):
         keyword_query("a", limit=0)
+
+
+def test_quotation_marks_around_nothing_are_no_phrase() -> None:
+    assert keyword_query('the pump "   " and the valve') == "pump valve"

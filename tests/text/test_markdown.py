@@ -121,3 +121,8 @@ def test_cleaning_twice_changes_nothing_more(text: str) -> None:
 )
 def test_hostile_repetitions_end(text: str) -> None:
     assert safe_markdown(text, allowed_urls=[])[1] == 0
+
+
+def test_links_nested_deeper_than_anybody_writes_do_not_survive() -> None:
+    text = "[" * 60 + "x" + "](javascript:x)" * 60
+    assert "](" not in safe(text)
