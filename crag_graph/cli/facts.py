@@ -84,7 +84,7 @@ def cited(citation: Mapping[str, Any], *, base: Path | None = None) -> tuple[str
     if base is not None and citation.get("kind") == "path" and Path(source).is_relative_to(base):
         source = str(Path(source).relative_to(base))
     title = one_line(str(citation.get("title") or ""))
-    where = [source] if source != title else []
+    where = [source] if title not in ("", source) else []
     if citation.get("locator"):
         where.append(one_line(str(citation["locator"])))
     where.append("web" if citation.get("origin") == "web" else "corpus")

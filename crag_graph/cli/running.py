@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from crag_graph.cli.output import output_of
 from crag_graph.cli.streams import stderr_console
+from crag_graph.errors import InputError
 
 if TYPE_CHECKING:
     from rich.status import Status
@@ -48,6 +49,11 @@ def ask(
         for mode, data in steps:
             if mode == "values":
                 final = data
+            elif "__interrupt__" in data:
+                raise InputError(
+                    "the run stopped for a person to approve a search, which the command cannot "
+                    "ask for: leave approve_searches off here, or run it in LangGraph Studio"
+                )
             elif status is not None:
                 status.update(_doing(data))
     return output_of(final)
