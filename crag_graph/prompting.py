@@ -26,6 +26,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "answer_correct": ("question", "evidence"),
     "answer_incorrect": ("question", "evidence"),
     "answer_ambiguous": ("question", "evidence"),
+    "standalone": ("question", "history"),
 }
 """The prompts, and the variables that each must have somewhere."""
 

@@ -69,12 +69,15 @@ class Generation:
         refused: The model declined; the answer says so and cites nothing.
         usage: Calls and tokens that it took.
         warnings: Sentences for the user.
+        message_id: The id under which a model's message was streamed, so that chat front ends can
+            put the checked answer in its place; empty where nothing was streamed.
     """
 
     answer: str
     refused: bool = False
     usage: NodeUsage = dataclasses.field(default_factory=NodeUsage)
     warnings: Sequence[str] = ()
+    message_id: str = ""
 
 
 @runtime_checkable

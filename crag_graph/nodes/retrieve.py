@@ -133,8 +133,12 @@ class RetrieveNode(Node):
         )
         if question != state.get("question"):
             update["question"] = question
-        earlier = {key: empty for key, empty in _PER_RUN.items() if state.get(key)}
-        return update | earlier | {"documents": documents}
+        return update | cleared(state) | {"documents": documents}
+
+
+def cleared(state: CRAGState) -> Update:
+    """Return the update that takes an earlier run's results out of `state`, documents aside."""
+    return {key: empty for key, empty in _PER_RUN.items() if state.get(key)}
 
 
 def _passages(count: int) -> str:
