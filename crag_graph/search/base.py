@@ -57,7 +57,10 @@ class WebSearch(Protocol):
     accepts a plain sequence of documents in place of a `SearchResult`.
     """
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What the decision card calls it."""
+        ...
 
     def search(
         self,

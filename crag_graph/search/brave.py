@@ -22,7 +22,7 @@ class BraveSearch(HTTPSearch):
     https://api-dashboard.search.brave.com/app/documentation/web-search
     """
 
-    name: ClassVar[str] = "brave"
+    name: str = "brave"
     label: ClassVar[str] = "Brave Search"
     default_url: ClassVar[str] = "https://api.search.brave.com"
     key_variable: ClassVar[str] = "BRAVE_API_KEY"

@@ -33,7 +33,7 @@ class DuckDuckGoSearch:
         region: Country and language as DuckDuckGo writes them; `wt-wt` is anywhere.
     """
 
-    name: ClassVar[str] = "duckduckgo"
+    name: str = "duckduckgo"
     label: ClassVar[str] = "DuckDuckGo"
     default_url: ClassVar[str] = "https://html.duckduckgo.com"
     key_variable: ClassVar[str] = ""

@@ -23,7 +23,7 @@ class ExaSearch(HTTPSearch):
     message, reads answers of any size, and loads OpenAI's client. https://exa.ai/docs/reference/search
     """
 
-    name: ClassVar[str] = "exa"
+    name: str = "exa"
     label: ClassVar[str] = "Exa"
     default_url: ClassVar[str] = "https://api.exa.ai"
     key_variable: ClassVar[str] = "EXA_API_KEY"

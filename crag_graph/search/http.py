@@ -4,7 +4,6 @@ import abc
 import asyncio
 import dataclasses
 import functools
-import itertools
 import ssl
 import time
 from collections.abc import Callable, Mapping
@@ -13,6 +12,7 @@ from typing import Any, ClassVar
 import httpx
 
 from crag_graph.errors import ConfigurationError, SearchError, SearchUnavailableError
+from crag_graph.retrieval.transient import RetryPolicy, aretry
 from crag_graph.search.base import MAX_QUERY_CHARACTERS, SearchFilters, SearchResult
 from crag_graph.search.deadline import call_within, remaining, too_late
 from crag_graph.search.failures import (
@@ -28,7 +28,6 @@ from crag_graph.text.clean import shorten
 MAX_BODY_BYTES = 8 * 1024 * 1024
 """The largest answer that is read, decompressed."""
 _GRACE = 0.2  # seconds in which an asynchronous search that is out of time can say so itself
-_FIRST_PAUSE = 0.25
 # A proxy of the environment is for the way out, not for what listens on this machine.
 _DIRECT: Mapping[str, None] = {
     f"all://{host}": None for host in ("localhost", "127.0.0.1", "[::1]")
@@ -96,7 +95,7 @@ class HTTPSearch(abc.ABC):
         retries: How often a transient failure is tried again, within the time of the search.
     """
 
-    name: ClassVar[str]
+    name: str
     label: ClassVar[str]
     default_url: ClassVar[str] = ""
     key_variable: ClassVar[str] = ""
@@ -155,33 +154,23 @@ class HTTPSearch(abc.ABC):
             max_results=min(max_results, self.most_results),
             filters=filters or SearchFilters(),
         )
-        failure: SearchError
+        late: SearchError
         try:
             async with asyncio.timeout(seconds), self._client(seconds) as client:
-                return await self._persist(client, asked, deadline)
+                policy = RetryPolicy(attempts=1 + self._retries, seconds=remaining(deadline))
+                attempt = functools.partial(self._attempt, client, asked)
+                return await aretry(attempt, policy=policy)
         except TimeoutError:
-            failure = too_late(str(self._place), seconds)
+            late = too_late(str(self._place), seconds)
+        raise late
+
+    async def _attempt(self, client: httpx.AsyncClient, asked: Asked) -> SearchResult:
+        failure: SearchError
+        try:
+            return await self._ask(client, asked)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             failure = transport_error(self._place, error)
         raise failure
-
-    async def _persist(
-        self, client: httpx.AsyncClient, asked: Asked, deadline: float
-    ) -> SearchResult:
-        """Return the answer, asking again after a transient failure while there is time."""
-        for attempt in itertools.count():
-            failure: SearchError
-            try:
-                return await self._ask(client, asked)
-            except SearchUnavailableError as error:
-                failure = error
-            except httpx.TransportError as error:
-                failure = transport_error(self._place, error)
-            pause = failure.retry_after or _FIRST_PAUSE * 2**attempt
-            if attempt >= self._retries or not failure.transient or pause >= remaining(deadline):
-                raise failure
-            await asyncio.sleep(pause)
-        raise AssertionError("unreachable: the loop ends by returning or raising")
 
     async def _answer(
         self, client: httpx.AsyncClient, request: httpx.Request, asked: Asked

@@ -20,7 +20,7 @@ class SearxngSearch(HTTPSearch):
     basic authentication. https://docs.searxng.org/dev/search_api.html
     """
 
-    name: ClassVar[str] = "searxng"
+    name: str = "searxng"
     label: ClassVar[str] = "SearxNG"
     url_variable: ClassVar[str] = "SEARXNG_URL"
 

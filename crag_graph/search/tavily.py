@@ -25,7 +25,7 @@ class TavilySearch(HTTPSearch):
         options: As `HTTPSearch` takes them.
     """
 
-    name: ClassVar[str] = "tavily"
+    name: str = "tavily"
     label: ClassVar[str] = "Tavily"
     default_url: ClassVar[str] = "https://api.tavily.com"
     key_variable: ClassVar[str] = "TAVILY_API_KEY"

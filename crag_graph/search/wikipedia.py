@@ -38,7 +38,7 @@ class WikipediaSearch(HTTPSearch):
         options: As `HTTPSearch` takes them.
     """
 
-    name: ClassVar[str] = "wikipedia"
+    name: str = "wikipedia"
     label: ClassVar[str] = "Wikipedia"
     default_url: ClassVar[str] = "https://en.wikipedia.org"
     url_variable: ClassVar[str] = "WIKIPEDIA_BASE_URL"
