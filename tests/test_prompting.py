@@ -2,9 +2,9 @@ import re
 
 import pytest
 
+from crag_graph.agents.turns import ChatSettings
 from crag_graph.errors import ConfigurationError
 from crag_graph.prompting import NAMES, Prompt, Prompts, packaged_folder
-from crag_graph.settings import Settings
 
 VALUES = {
     "question": "Which valve?",
@@ -13,6 +13,7 @@ VALUES = {
     "fence": "passage-0a1b",
     "today": "2026-11-30",
     "queries": "one query",
+    "history": "User: Which pump?",
 }
 
 
@@ -37,11 +38,11 @@ def test_the_header_of_each_file_tells_exactly_its_variables(name):
 def test_every_file_is_known_and_every_prompt_can_be_set_for_a_run():
     files = {path.stem for path in packaged_folder().glob("*.md")}
     assert files == set(NAMES)
-    assert {f"prompt_{name}" for name in NAMES} <= set(Settings.model_fields)
+    assert {f"prompt_{name}" for name in NAMES} <= set(ChatSettings.model_fields)
 
 
 def test_the_studio_shows_an_editor_for_each_prompt():
-    properties = Settings.model_json_schema()["properties"]
+    properties = ChatSettings.model_json_schema()["properties"]
     assert all(properties[f"prompt_{name}"]["langgraph_type"] == "prompt" for name in NAMES)
 
 

@@ -23,8 +23,23 @@ def said(*turns: str) -> list[Turn]:
 @pytest.mark.case(109)
 @pytest.mark.parametrize(
     "message",
-    ["hi", "Hello there!", "thanks!", "ok", "👍", "Good morning", "ok, thanks a lot", "bye", "…"]
-    + ["vielen Dank", "Merci beaucoup !", "¡Gracias!", "Grazie mille", "Obrigado", "see you later"],
+    [
+        "hi",
+        "Hello there!",
+        "thanks!",
+        "ok",
+        "👍",
+        "Good morning",
+        "ok, thanks a lot",
+        "bye",
+        "…",
+        "vielen Dank",
+        "Merci beaucoup !",
+        "¡Gracias!",
+        "Grazie mille",
+        "Obrigado",
+        "see you later",
+    ],
 )
 def test_small_talk_gets_a_short_reply(message):
     reply = small_talk(message)
@@ -35,9 +50,20 @@ def test_small_talk_gets_a_short_reply(message):
 @pytest.mark.case(109)
 @pytest.mark.parametrize(
     "message",
-    ["Hi, when does the ferry leave?", "Which is good?", "7?", "?", "K7", "See section 4"]
-    + ["What is a good morning?", "right to work", "Is there night service?", "yes, the return one"]
-    + ["京都", "good and bad valves"],
+    [
+        "Hi, when does the ferry leave?",
+        "Which is good?",
+        "7?",
+        "?",
+        "K7",
+        "See section 4",
+        "What is a good morning?",
+        "right to work",
+        "Is there night service?",
+        "yes, the return one",
+        "京都",
+        "good and bad valves",
+    ],
 )
 def test_whatever_asks_something_is_not_small_talk(message):
     assert small_talk(message) is None
@@ -60,8 +86,15 @@ def test_small_talk_between_does_not_cut_the_thread():
 
 @pytest.mark.parametrize(
     "message",
-    ["Does it go to Lund?", "When was she born?", "Which valve closes first at that station?"]
-    + ["Price?", "What about dogs?", "Und am Sonntag?", "And the other ones?"],
+    [
+        "Does it go to Lund?",
+        "When was she born?",
+        "Which valve closes first at that station?",
+        "Price?",
+        "What about dogs?",
+        "Und am Sonntag?",
+        "And the other ones?",
+    ],
 )
 def test_what_points_back_is_a_follow_up(message):
     assert is_follow_up(message)
@@ -69,10 +102,15 @@ def test_what_points_back_is_a_follow_up(message):
 
 @pytest.mark.parametrize(
     "message",
-    ["Who is the mayor of Lund?", "Is it true that the dam was built in 1931?"]
-    + ["When did Ada Lovelace publish her notes?", "Is there a ferry on Sundays?"]
-    + ["Which rule says that the drain valve closes?", "Wann wurde das Schloss gebaut?"]
-    + ["How much does it cost to take a dog aboard the ferry?"],
+    [
+        "Who is the mayor of Lund?",
+        "Is it true that the dam was built in 1931?",
+        "When did Ada Lovelace publish her notes?",
+        "Is there a ferry on Sundays?",
+        "Which rule says that the drain valve closes?",
+        "Wann wurde das Schloss gebaut?",
+        "How much does it cost to take a dog aboard the ferry?",
+    ],
 )
 def test_what_stands_by_itself_is_left_as_it_is(message):
     assert standalone_by_rule(message, said("Ferry price to Lund?", "10 [1].")) == message
