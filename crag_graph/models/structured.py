@@ -109,15 +109,17 @@ def structured(
     form: Form[T],
     *,
     meter: Meter,
+    repair: bool = True,
     ladder: Ladder = LADDER,
 ) -> Plan[T]:
-    """Return what the model filled the form with, asked once more when it is not readable.
+    """Return what the model filled the form with.
 
     Args:
         asker: The model.
         messages: The prompt; the form's own instruction is added to its last message.
         form: What is asked for.
         meter: Counts each call.
+        repair: Whether it is asked once more, with the error, when the reply is not readable.
         ladder: What is known of endpoints.
 
     Raises:
@@ -139,13 +141,15 @@ def structured(
             refused = refused or failure
             continue
         ladder.remember(asker.endpoint, method)
-        return (yield from _read(asker, prompt, reply, form, runnable, meter))
+        if not repair:
+            return _reading(reply, form, asker.endpoint)
+        return (yield from _repaired(asker, prompt, reply, form, runnable, meter))
     raise refused or EndpointError(
         f"{asker.endpoint.label} takes no request for structured output", reason="request"
     )
 
 
-def _read(
+def _repaired(
     asker: Asker,
     prompt: Sequence[BaseMessage],
     reply: AIMessage,
@@ -181,17 +185,18 @@ def _reading(reply: AIMessage, form: Form[T], endpoint: Endpoint) -> T:
     if end == "refusal":
         said = refusal_text(reply)[:_LONGEST_QUOTED]
         raise ModelError(f"{endpoint.label} refused: {said}", reason="refusal")
-    complaint = "it holds no JSON object"
+    complaint = ""
     for value in _candidates(reply):
         try:
             return form.read(value)
         except ValueError as error:
             complaint = str(error)
     text = visible_text(reply)
-    try:
-        return form.read_text(text)
-    except ValueError as error:
-        complaint = complaint if _has_values(reply) else str(error)
+    if not complaint:  # prose is read as such only where it holds no JSON
+        try:
+            return form.read_text(text)
+        except ValueError as error:
+            complaint = str(error)
     if end == "length":
         raise EndpointError(cut_off(endpoint), reason="length", started=bool(text))
     if end == "filter":
@@ -206,10 +211,6 @@ def _reading(reply: AIMessage, form: Form[T], endpoint: Endpoint) -> T:
 def _candidates(reply: AIMessage) -> Iterator[Any]:
     yield from tool_arguments(reply)
     yield from json_values(visible_text(reply))
-
-
-def _has_values(reply: AIMessage) -> bool:
-    return next(_candidates(reply), None) is not None
 
 
 def _bound(

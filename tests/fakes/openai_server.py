@@ -133,6 +133,7 @@ class OpenAIServer:
         self._script = script
         self._queue: list[Reply] = []
         self._ready = threading.Event()
+        self._asked = threading.Event()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._port = 0
@@ -152,6 +153,10 @@ class OpenAIServer:
     def methods(self) -> list[str]:
         """The way of structured output of every request so far."""
         return [request.method for request in self.requests]
+
+    def wait_for_request(self, seconds: float = 5) -> None:
+        """Return as soon as a completion has been asked for."""
+        assert self._asked.wait(seconds), "no request came"
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -205,6 +210,7 @@ class OpenAIServer:
         if not path.endswith("/chat/completions"):
             return await self._send(writer, self._other(path), request)
         self.requests.append(request)
+        self._asked.set()
         self._open += 1
         self.in_flight = max(self.in_flight, self._open)
         try:

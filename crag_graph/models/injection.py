@@ -1,0 +1,93 @@
+"""Finding sentences of a passage that give orders to the model which is to judge or use it.
+
+A fence tells a model that a text is data; a weak model may obey it all the same. So sentences that
+speak to the model (about its instructions, its grades, its answer) are found here and kept from
+it. The rules look for who is spoken to and what is demanded, in a form of the text from which
+disguises are taken off: compatibility forms, look-alike letters, spaced or reversed letters,
+digits for letters, rot13, base64. They are a filter, not a proof: what passes is still fenced.
+"""
+
+import base64
+import binascii
+import codecs
+import functools
+import re
+import unicodedata
+from collections.abc import Iterator
+
+import regex
+
+from crag_graph.models.injection_rules import ADDRESSED, STEMS
+
+# Lower-case letters of Cyrillic, Greek and IPA that pass for Latin ones (Unicode confusables).
+_LOOKALIKES = str.maketrans("аеорсухіјѕԁɡһвкмнтαορυνικτεχ", "aeopcyxijsdghbkmhtaopuviktex")
+_LEET = str.maketrans("013457@$!", "oieastasi")
+_CODED = re.compile(r"[^\W\d_][013457@$!][^\W\d_]")
+_FORMAT = regex.compile(r"[\p{Cf}\u034f\u115f\u1160\u3164]+")
+_MARKS = regex.compile(r"\p{Mn}+")
+_SPACED = re.compile(r"\b(?:[^\W\d_][ .\-_*|]{1,2}){4,}[^\W\d_]\b")
+_GAPS = re.compile(r"[ .\-_*|]+")
+_SHORTEST_BLOB = 24
+_BLOB = re.compile(rf"[A-Za-z0-9+/]{{{_SHORTEST_BLOB},}}={{0,2}}")
+_LONGEST = 20_000
+
+# An order that is written backwards or in rot13 holds one of these somewhere.
+_CORE = (
+    "instruction",
+    "ignor",
+    "scor",
+    "grade",
+    "rate",
+    "passage",
+    "document",
+    "relevan",
+    "answer",
+)
+_CORE_REVERSED = tuple(stem[::-1] for stem in _CORE)
+_CORE_ROTATED = tuple(codecs.encode(stem, "rot13") for stem in _CORE)
+
+
+@functools.lru_cache(maxsize=8192)  # the evaluator's strips come back as the generator's evidence
+def addresses_reader(text: str) -> bool:
+    """Return whether `text`, a sentence or strip, gives orders to the model that reads it."""
+    return any(ADDRESSED.search(view) is not None for view in _views(text[:_LONGEST]))
+
+
+def _views(text: str) -> Iterator[str]:
+    """Yield `text` in lower case without disguises, in each way that may hold an order."""
+    plain = _undisguised(text)
+    if _any(STEMS, plain):
+        yield plain
+    if not plain.isascii():
+        yield plain.translate(_LOOKALIKES)
+    if _SPACED.search(plain):
+        yield _SPACED.sub(lambda match: _GAPS.sub("", match[0]), plain)
+    if _CODED.search(plain):
+        yield plain.translate(_LEET)
+    if _any(_CORE_REVERSED, plain):
+        yield plain[::-1]
+    if _any(_CORE_ROTATED, plain):
+        yield codecs.encode(plain, "rot13")
+    if any(len(word) >= _SHORTEST_BLOB for word in text.split()):
+        for blob in _BLOB.findall(text):
+            yield _undisguised(_decoded(blob))
+
+
+def _any(stems: tuple[str, ...], text: str) -> bool:
+    return any(stem in text for stem in stems)
+
+
+def _undisguised(text: str) -> str:
+    if not text.isascii():
+        text = unicodedata.normalize("NFKD", _FORMAT.sub("", text))
+        text = unicodedata.normalize("NFC", _MARKS.sub("", text))
+    return text.casefold().replace("’", "'")
+
+
+def _decoded(blob: str) -> str:
+    try:
+        raw = base64.b64decode(blob + "=" * (-len(blob) % 4), validate=True)
+        text = raw.decode("utf-8")
+    except (binascii.Error, ValueError):
+        return ""
+    return text if text.isprintable() or "\n" in text else ""
