@@ -73,11 +73,14 @@ def test_evidence_comes_from_where_the_action_says(score, action):
     out = build_graph(services(**made)).invoke(QUESTION)
     origins = {item.origin for item in made["generator"].requests[0].evidence}
     assert out["action"] == action
-    assert origins == {
-        "correct": {"internal"},
-        "incorrect": {"web"},
-        "ambiguous": {"internal", "web"},
-    }[action]
+    assert (
+        origins
+        == {
+            "correct": {"internal"},
+            "incorrect": {"web"},
+            "ambiguous": {"internal", "web"},
+        }[action]
+    )
     assert out["status"] == "answered"
     assert out["answer"] == "The answer [1]."
     assert [citation["number"] for citation in out["citations"]] == [1]
@@ -162,9 +165,7 @@ def test_a_store_that_is_down_leaves_the_web_and_is_named():
     assert out["status"] == "answered"
     assert {citation["origin"] for citation in out["citations"]} == {"web"}
     assert any("local search is unavailable" in warning for warning in out["warnings"])
-    assert out["decision"]["failures"] == [
-        "retrieval: Qdrant at q.example cannot be reached"
-    ]
+    assert out["decision"]["failures"] == ["retrieval: Qdrant at q.example cannot be reached"]
 
 
 @pytest.mark.case(128)

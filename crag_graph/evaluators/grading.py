@@ -54,7 +54,7 @@ def failed_grades(passages: Sequence[Passage], *, evaluator: str, reason: str) -
 def scored_strips(passages: Sequence[Passage], scores: Mapping[str, float]) -> list[Strip]:
     """Return all strips of `passages` with their scores, None for those that were not judged."""
     return [
-        {**strip, "score": _unit(scores.get(strip["id"])), "kept": False}
+        {**strip, "score": unit_score(scores.get(strip["id"])), "kept": False}
         for passage in passages
         for strip in passage.strips
     ]
@@ -63,11 +63,11 @@ def scored_strips(passages: Sequence[Passage], scores: Mapping[str, float]) -> l
 def _sound(grade: Grade | None, document_id: str, evaluator: str) -> Grade:
     if grade is None:
         return _grade(document_id, evaluator, "unknown", "the evaluator gave no grade for it")
-    if grade["status"] == "scored" and _unit(grade["score"]) is None:
+    if grade["status"] == "scored" and unit_score(grade["score"]) is None:
         return {**_grade(document_id, evaluator, "unknown", "its score is not a number on 0–1")}
     if grade["status"] != "scored":
         return {**grade, "score": None}
-    return {**grade, "score": _unit(grade["score"]), "raw": _finite(grade["raw"])}
+    return {**grade, "score": unit_score(grade["score"]), "raw": _finite(grade["raw"])}
 
 
 def _grade(document_id: str, evaluator: str, status: str, reason: str) -> Grade:
@@ -88,6 +88,7 @@ def _finite(value: float | None) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _unit(value: float | None) -> float | None:
+def unit_score(value: float | None) -> float | None:
+    """Return `value` where it is a finite number on 0–1, else None."""
     number = _finite(value)
     return number if number is not None and 0.0 <= number <= 1.0 else None

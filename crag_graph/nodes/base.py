@@ -91,16 +91,35 @@ def run_id_of(state: CRAGState) -> str:
     return state.get("usage", {}).get("run_id") or uuid.uuid4().hex
 
 
-def budget_of(state: CRAGState, settings: Settings) -> Budget:
-    """Return the ledger of the run, with what its earlier nodes spent already in it."""
+def budget_of(state: CRAGState, settings: Settings, *, keep_back: int = 0) -> Budget:
+    """Return the ledger of the run, with what its earlier nodes spent already in it.
+
+    Args:
+        state: Its usage says what was spent. Seconds are those of the nodes: the time that a person
+            takes over an interrupt does not count.
+        settings: The limits.
+        keep_back: Model calls that are not this node's to spend: the answer's, and that of a node
+            that runs at the same moment.
+    """
     usage = state.get("usage", {})
+    calls = settings.max_llm_calls
     return Budget(
+        max_llm_calls=None if calls is None else max(0, calls - keep_back),
+        max_tokens=settings.max_tokens,
+        max_seconds=settings.max_seconds,
         max_searches=settings.max_searches,
         llm_calls=usage.get("llm_calls", 0),
         tokens=usage.get("input_tokens", 0) + usage.get("output_tokens", 0),
         searches=usage.get("web_searches", 0),
         started=time.monotonic() - usage.get("seconds", 0.0),
     )
+
+
+def spent(state: CRAGState, budget: Budget) -> NodeUsage:
+    """Return what went through `budget` in this node: for calls that were paid and then failed."""
+    usage = state.get("usage", {})
+    tokens = budget.tokens - usage.get("input_tokens", 0) - usage.get("output_tokens", 0)
+    return {"llm_calls": budget.llm_calls - usage.get("llm_calls", 0), "input_tokens": tokens}
 
 
 def emit(event: str, **data: Any) -> None:

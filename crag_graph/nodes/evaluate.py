@@ -3,12 +3,15 @@
 import dataclasses
 from collections.abc import Sequence
 
+from crag_graph.budget import Budget
 from crag_graph.errors import BudgetExceededError, CRAGError, ModelError
 from crag_graph.evaluators.base import Evaluation, Passage
 from crag_graph.evaluators.grading import align_grades, as_passages, failed_grades, scored_strips
-from crag_graph.nodes.base import Node, Update, budget_of, emit
+from crag_graph.generation.base import Generator
+from crag_graph.generation.extractive import ExtractiveGenerator
+from crag_graph.nodes.base import Node, Update, budget_of, emit, spent
 from crag_graph.settings import Settings
-from crag_graph.state import CRAGState, Grade
+from crag_graph.state import CRAGState, Grade, NodeUsage
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,6 +21,7 @@ class _Failure:
     error: CRAGError
     evaluator: str
     fall_back: bool
+    spent: NodeUsage
 
 
 class EvaluateNode(Node):
@@ -35,12 +39,12 @@ class EvaluateNode(Node):
         if not passages:
             return self._nothing(state)
         evaluator = self.services.evaluator.get()
-        budget = budget_of(state, settings)
+        budget = _budget(state, settings, self.services.generator.get())
         question = state["question"]
         try:
             evaluation = evaluator.evaluate(question, passages, settings=settings, budget=budget)
         except (ModelError, BudgetExceededError) as error:
-            failure = self._failure(error, evaluator.name, settings)
+            failure = self._failure(error, evaluator.name, settings, spent(state, budget))
             if not failure.fall_back:
                 return self._failed(state, passages, failure)
             local = self.services.local_evaluator.get()
@@ -54,14 +58,14 @@ class EvaluateNode(Node):
         if not passages:
             return self._nothing(state)
         evaluator = await self.services.evaluator.aget()
-        budget = budget_of(state, settings)
+        budget = _budget(state, settings, await self.services.generator.aget())
         question = state["question"]
         try:
             evaluation = await evaluator.aevaluate(
                 question, passages, settings=settings, budget=budget
             )
         except (ModelError, BudgetExceededError) as error:
-            failure = self._failure(error, evaluator.name, settings)
+            failure = self._failure(error, evaluator.name, settings, spent(state, budget))
             if not failure.fall_back:
                 return self._failed(state, passages, failure)
             local = await self.services.local_evaluator.aget()
@@ -70,11 +74,14 @@ class EvaluateNode(Node):
         return self._graded(state, passages, evaluation, evaluator.name)
 
     @staticmethod
-    def _failure(error: CRAGError, evaluator: str, settings: Settings) -> _Failure:
+    def _failure(
+        error: CRAGError, evaluator: str, settings: Settings, usage: NodeUsage
+    ) -> _Failure:
+        if isinstance(error, BudgetExceededError):  # no outage: the local one is the cheaper way
+            return _Failure(error, evaluator, fall_back=True, spent=usage)
         if settings.outage_policy == "raise":
             raise error
-        fall_back = settings.outage_policy == "local" or isinstance(error, BudgetExceededError)
-        return _Failure(error, evaluator, fall_back)
+        return _Failure(error, evaluator, settings.outage_policy == "local", usage)
 
     def _nothing(self, state: CRAGState) -> Update:
         emit("graded", grades=[])
@@ -95,14 +102,16 @@ class EvaluateNode(Node):
         why = f"{len(grades) - unscored} of {len(grades)} passages graded by {evaluator}"
         fallbacks = list(evaluation.notes)
         failures = []
+        usage: NodeUsage = {**evaluation.usage, "evaluator_calls": 1}
         if failure is not None:
             fallbacks.insert(0, f"{failure.evaluator} could not grade, so {evaluator} did")
             failures.append(f"evaluator: {failure.error.message}")
+            usage = {**usage, **failure.spent}
         update = self.report(
             state,
             decided=evaluator,
             why=why,
-            usage={**evaluation.usage, "evaluator_calls": 1},
+            usage=usage,
             fallbacks=fallbacks,
             failures=failures,
             warnings=[f"{unscored} of {len(grades)} passages could not be graded"] * bool(unscored),
@@ -122,7 +131,7 @@ class EvaluateNode(Node):
             state,
             decided="failed",
             why=reason,
-            usage={"evaluator_calls": 1},
+            usage={**failure.spent, "evaluator_calls": 1},
             failures=[f"evaluator: {reason}"],
             warnings=[f"grading failed: {reason}"],
         )
@@ -132,6 +141,12 @@ class EvaluateNode(Node):
             "strips": scored_strips(passages, {}),
             "search_query": "",
         }
+
+
+def _budget(state: CRAGState, settings: Settings, generator: Generator) -> Budget:
+    """Return the ledger without the call that a language model will need for the answer."""
+    extractive = isinstance(generator, ExtractiveGenerator)
+    return budget_of(state, settings, keep_back=0 if extractive else 1)
 
 
 def _brief(grade: Grade) -> dict[str, object]:
