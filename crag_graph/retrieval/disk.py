@@ -35,5 +35,6 @@ def size_on_disk(folder: Path) -> int:
     total = 0
     for path in folder.rglob("*"):
         status = path.lstat()
-        total += getattr(status, "st_blocks", 0) * 512 or status.st_size
+        # Blocks are of 512 bytes whatever the file system; Windows does not count them.
+        total += status.st_blocks * 512 if hasattr(status, "st_blocks") else status.st_size
     return total

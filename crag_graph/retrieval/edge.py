@@ -41,10 +41,10 @@ class EdgeIndex(RankedIndex):
     large upserts stop the whole process meanwhile, so they belong to ingestion.
     """
 
-    def __init__(self, schema: CollectionSchema, shard: Shard) -> None:
+    def __init__(self, schema: CollectionSchema, shard: Shard, encoder: Bm25Encoder) -> None:
         self.schema = schema
         self._shard = shard
-        self._encoder = Bm25Encoder(schema.bm25_language)
+        self._encoder = encoder
         self._dialect = EdgeDialect()
         self._indexed = set(shard.call(lambda engine: engine.info().payload_schema))
         self._unflushed = 0
@@ -82,7 +82,8 @@ class EdgeIndex(RankedIndex):
                 expected = manifest.expected_chunks
             verify(shard, expected=expected, dimension=schema.dimension)
 
-        return cls(schema, Shard.open(engine_folder, verify=check))
+        encoder = Bm25Encoder(schema.bm25_language)
+        return cls(schema, Shard.open(engine_folder, verify=check), encoder)
 
     def upsert(self, points: Sequence[Point]) -> None:
         """Store `points`, replacing those with the same id; each batch is stored whole or not.

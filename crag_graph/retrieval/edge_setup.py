@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from qdrant_edge import EdgeConfig, EdgeShard
 
 ENGINE_FOLDER = "edge"
-INDEXED_FIELDS = ("document_id", "source", "version")
+INDEXED_FIELDS = ("document_id", "source")
 """Payload fields that are indexed from the start: documents are found and deleted by them."""
 
 _DRAFT_SUFFIX = ".new"

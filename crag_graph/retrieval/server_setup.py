@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _METADATA = "crag_graph"
 _FOREIGN_TEXT = (TEXT, "page_content")
+_INDEXED_FIELDS = (*INDEXED_FIELDS, "version")  # a strict server refuses what is not indexed
 
 _logger = logging.getLogger(__name__)
 _warned: set[str] = set()
@@ -56,7 +57,7 @@ def create_collection(connection: ServerConnection, schema: CollectionSchema) ->
                 raise
     info = connection.call(lambda client: client.get_collection(schema.name))
     if _METADATA in (info.config.metadata or {}):
-        for field in INDEXED_FIELDS:
+        for field in _INDEXED_FIELDS:
             if field not in info.payload_schema:
                 index_field(connection, schema.name, field, "keyword")
 

@@ -57,7 +57,7 @@ class Shard:
             try:
                 verify(shard)
             except BaseException:
-                shard._engine.close()
+                _abandon(shard._engine)
                 raise
             _open_shards[key] = shard
             return shard
@@ -105,6 +105,15 @@ class Shard:
             engine.close()
 
         _guarded(self.path, lambda: close(self._engine), loading=False)
+
+
+def _abandon(engine: "EdgeShard") -> None:
+    """Close what was found unsound; its own complaints about that would hide the finding."""
+    try:
+        engine.close()
+    except BaseException as error:
+        if not is_engine_error(error):
+            raise
 
 
 def _guarded(path: Path, act: Callable[[], T], *, loading: bool) -> T:

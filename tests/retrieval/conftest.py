@@ -1,0 +1,42 @@
+"""The stores that the contract is tested on."""
+
+import os
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.fakes.qdrant_facade import QdrantFacade
+from tests.fakes.stores import Backend
+
+_SERVER = os.environ.get("QDRANT_URL", "")
+_STORES: list[Any] = ["embedded", "loopback"]
+if _SERVER:
+    _host = urlsplit(_SERVER).hostname or ""
+    _STORES.append(pytest.param("server", marks=pytest.mark.allow_hosts([_host])))
+
+
+@pytest.fixture(params=_STORES)
+def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]:
+    """The embedded store, a server on loopback, and a real one where QDRANT_URL names it."""
+    if request.param == "embedded":
+        store = Backend(tmp_path)
+        yield store
+        store.close()
+    elif request.param == "loopback":
+        with QdrantFacade(tmp_path / "server", strict=True) as facade:
+            store = Backend(tmp_path, url=facade.url)
+            yield store
+            store.close()
+    else:
+        from qdrant_client import QdrantClient
+
+        store = Backend(tmp_path, url=_SERVER, prefix=f"contract-{uuid.uuid4().hex[:8]}-")
+        yield store
+        store.close()
+        client = QdrantClient(url=_SERVER, api_key=os.environ.get("QDRANT_API_KEY"))
+        client.delete_collection(store.schema().name)
+        client.close()
