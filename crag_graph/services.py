@@ -3,23 +3,25 @@
 import datetime
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from langchain_core.retrievers import BaseRetriever
 
+from crag_graph.assembly import (
+    load_evaluator,
+    load_generator,
+    load_local_evaluator,
+    load_retriever,
+    load_web,
+)
 from crag_graph.environment import Environment
-from crag_graph.errors import ConfigurationError
 from crag_graph.evaluators.base import RetrievalEvaluator
 from crag_graph.generation.base import Generator
 from crag_graph.generation.extractive import ExtractiveGenerator
 from crag_graph.lazy import Lazy
-from crag_graph.models.embeddings import NamedEmbeddings
-from crag_graph.retrieval.index import VectorIndex
 from crag_graph.retrieval.retriever import LangChainRetriever, Retriever
 from crag_graph.search.base import WebSearch
 from crag_graph.settings import PROFILES, Profile, Settings, Thresholds
-
-T = TypeVar("T")
 
 
 def _today() -> datetime.date:
@@ -56,7 +58,7 @@ class Services:
     ) -> None:
         self.retriever: Lazy[Retriever] = _lazy(_as_retriever(retriever))
         self.local_evaluator: Lazy[RetrievalEvaluator] = _lazy(
-            local_evaluator or Lazy(_local_evaluator)
+            local_evaluator or Lazy(load_local_evaluator)
         )
         self.evaluator: Lazy[RetrievalEvaluator] = _lazy(evaluator or self.local_evaluator)
         self.generator: Lazy[Generator] = _lazy(generator or ExtractiveGenerator())
@@ -91,15 +93,17 @@ class Services:
         """
         environment = Lazy(lambda: _read(variables, collection))
         built: dict[str, Any] = {
-            "retriever": Lazy(lambda: _retriever(environment.get())),
-            "local_evaluator": Lazy(_local_evaluator),
+            "retriever": Lazy(lambda: load_retriever(environment.get())),
+            "local_evaluator": Lazy(load_local_evaluator),
+            "generator": Lazy(lambda: load_generator(environment.get())),
+            "web": Lazy(lambda: load_web(environment.get())),
             "default_profile": Lazy(lambda: environment.get().profile),
             "environment": environment,
         }
         services = cls(**(built | given))
         if "evaluator" not in given:
             local = services.local_evaluator
-            services.evaluator = Lazy(lambda: _evaluator(environment.get(), local))
+            services.evaluator = Lazy(lambda: load_evaluator(environment.get(), local))
         return services
 
     def close(self) -> None:
@@ -119,29 +123,6 @@ def shared_services() -> Services:
     return Services.from_env()
 
 
-def load_index(environment: Environment) -> VectorIndex:
-    """Return the collection that `environment` names, opened for asking.
-
-    Raises:
-        StoreError: It does not exist, is locked, damaged, or cannot be reached.
-    """
-    from crag_graph.retrieval.store import open_index
-
-    return open_index(
-        home=environment.home,
-        collection=environment.collection,
-        url=environment.qdrant_url or None,
-        api_key=environment.qdrant_api_key or None,
-    )
-
-
-def load_environment_embeddings(environment: Environment) -> NamedEmbeddings:
-    """Return the embeddings that `environment` names."""
-    from crag_graph.models.embeddings import load_embeddings
-
-    return load_embeddings(environment.embeddings)
-
-
 def _lazy(value: Any) -> Any:
     return value if isinstance(value, Lazy) else Lazy.of(value)
 
@@ -155,24 +136,3 @@ def _as_retriever(retriever: Any) -> Any:
 def _read(variables: Mapping[str, str] | Environment | None, collection: str | None) -> Environment:
     environment = variables if isinstance(variables, Environment) else Environment.read(variables)
     return environment.with_collection(collection) if collection else environment
-
-
-def _retriever(environment: Environment) -> Retriever:
-    from crag_graph.retrieval.retriever import HybridRetriever
-
-    embeddings = load_environment_embeddings(environment)
-    return HybridRetriever(embeddings=embeddings, index=load_index(environment))
-
-
-def _local_evaluator() -> RetrievalEvaluator:
-    from crag_graph.evaluators.local import LocalEvaluator
-
-    return LocalEvaluator()
-
-
-def _evaluator(environment: Environment, local: Lazy[RetrievalEvaluator]) -> RetrievalEvaluator:
-    if environment.evaluator in ("auto", "local"):
-        return local.get()
-    raise ConfigurationError(
-        f"CRAG_EVALUATOR: there is no {environment.evaluator!r}; there are auto, local"
-    )

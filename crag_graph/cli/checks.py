@@ -134,9 +134,9 @@ def _profile(scope: Scope) -> Found:
 
 
 def _embeddings(scope: Scope) -> Found:
-    from crag_graph.services import load_environment_embeddings
+    from crag_graph.assembly import load_embeddings
 
-    embeddings = load_environment_embeddings(scope.environment)
+    embeddings = load_embeddings(scope.environment)
     if scope.environment.embeddings != "local" and not scope.online:
         return "ok", f"{embeddings.name}, not asked (crag doctor --online asks)"
     vector = embeddings.embed_query("Which valve closes first?")
@@ -144,7 +144,7 @@ def _embeddings(scope: Scope) -> Found:
 
 
 def _collection(scope: Scope) -> Found:
-    from crag_graph.services import load_environment_embeddings, load_index
+    from crag_graph.assembly import load_embeddings, load_index
 
     where = "Qdrant server" if scope.environment.qdrant_url else "embedded store"
     name = repr(scope.environment.collection)
@@ -158,7 +158,7 @@ def _collection(scope: Scope) -> Found:
         count = index.count()
     finally:
         index.close()
-    known = load_environment_embeddings(scope.environment).name
+    known = load_embeddings(scope.environment).name
     if index.schema.embedding_model not in ("", known):
         made = index.schema.embedding_model
         detail = f"{where}: {name} was made with {made}, but CRAG_EMBEDDINGS names {known}"

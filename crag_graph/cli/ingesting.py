@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from crag_graph.assembly import load_embeddings
 from crag_graph.cli.streams import stderr_console
 from crag_graph.environment import Environment
 from crag_graph.errors import InputError
@@ -16,7 +17,6 @@ from crag_graph.retrieval.index import CollectionSchema
 from crag_graph.retrieval.ingest import IngestProgress, IngestReport, ingest
 from crag_graph.retrieval.manifest import Manifest
 from crag_graph.retrieval.store import manifest_path, open_index
-from crag_graph.services import load_environment_embeddings
 from crag_graph.text.clean import clean_text, shorten
 
 Tell = Callable[[IngestProgress], None]
@@ -49,7 +49,7 @@ def ingest_paths(
     options = options or Options()
     for path in paths:
         _require(path)
-    embeddings = load_environment_embeddings(environment)
+    embeddings = load_embeddings(environment)
     chunker = Chunker.for_embeddings(embeddings, **options.chunking)
     with contextlib.ExitStack() as stack:
         place = environment

@@ -1,0 +1,111 @@
+"""Building each collaborator from what the environment names, on first use."""
+
+from crag_graph.environment import Environment
+from crag_graph.errors import ConfigurationError
+from crag_graph.evaluators.base import RetrievalEvaluator
+from crag_graph.generation.base import Generator
+from crag_graph.generation.extractive import ExtractiveGenerator
+from crag_graph.lazy import Lazy
+from crag_graph.models.embeddings import NamedEmbeddings
+from crag_graph.retrieval.index import VectorIndex
+from crag_graph.retrieval.retriever import Retriever
+from crag_graph.search.base import WebSearch
+
+EVALUATORS = ("auto", "llm", "local")
+"""What `CRAG_EVALUATOR` may say."""
+
+
+def load_embeddings(environment: Environment) -> NamedEmbeddings:
+    """Return the embeddings that `environment` names."""
+    from crag_graph.models.embeddings import load_embeddings as load
+
+    return load(environment.embeddings)
+
+
+def load_index(environment: Environment) -> VectorIndex:
+    """Return the collection that `environment` names, opened for asking.
+
+    Raises:
+        StoreError: It does not exist, is locked, damaged, or cannot be reached.
+    """
+    from crag_graph.retrieval.store import open_index
+
+    return open_index(
+        home=environment.home,
+        collection=environment.collection,
+        url=environment.qdrant_url or None,
+        api_key=environment.qdrant_api_key or None,
+    )
+
+
+def load_retriever(environment: Environment) -> Retriever:
+    """Return hybrid retrieval over the collection that `environment` names."""
+    from crag_graph.retrieval.retriever import HybridRetriever
+
+    embeddings = load_embeddings(environment)
+    return HybridRetriever(embeddings=embeddings, index=load_index(environment))
+
+
+def load_local_evaluator() -> RetrievalEvaluator:
+    """Return the evaluator that needs no language model."""
+    from crag_graph.evaluators.local import LocalEvaluator
+
+    return LocalEvaluator()
+
+
+def load_evaluator(environment: Environment, local: Lazy[RetrievalEvaluator]) -> RetrievalEvaluator:
+    """Return the evaluator that `environment` names; `auto` is `llm` where a model is configured.
+
+    Raises:
+        ConfigurationError: There is no such evaluator, or no model for it.
+    """
+    name = environment.evaluator
+    if name == "auto":
+        name = "llm" if environment.evaluator_model else "local"
+    if name == "local":
+        return local.get()
+    if name == "llm":
+        return _llm_evaluator(environment)
+    known = ", ".join(EVALUATORS)
+    raise ConfigurationError(f"CRAG_EVALUATOR: there is no {name!r}; there are {known}")
+
+
+def load_generator(environment: Environment) -> Generator:
+    """Return the generator: the chat model that `environment` names, else the extractive one."""
+    if not environment.chat_model:
+        return ExtractiveGenerator()
+    from crag_graph.generation.llm import LLMGenerator
+    from crag_graph.models.chat import FALLBACK_VARIABLES, load_chat_model
+
+    variables = environment.variables
+    fallback = variables.get(FALLBACK_VARIABLES["chat"])
+    return LLMGenerator(
+        load_chat_model(environment.chat_model, role="chat", environ=variables),
+        fallback=load_chat_model(fallback, role="chat", environ=variables) if fallback else None,
+    )
+
+
+def load_web(environment: Environment) -> WebSearch | None:
+    """Return the web search that `environment` names; None when it names none."""
+    from crag_graph.search.providers import build_web_search
+
+    return build_web_search(environment)
+
+
+def _llm_evaluator(environment: Environment) -> RetrievalEvaluator:
+    from crag_graph.evaluators.llm import LLMEvaluator
+    from crag_graph.models.chat import FALLBACK_VARIABLES, load_chat_model
+
+    if not environment.evaluator_model:
+        raise ConfigurationError(
+            "CRAG_EVALUATOR is llm, but no model is configured: set CRAG_EVALUATOR_MODEL, "
+            "CRAG_CHAT_MODEL or OPENAI_API_KEY"
+        )
+    variables = environment.variables
+    fallback = variables.get(FALLBACK_VARIABLES["evaluator"])
+    return LLMEvaluator(
+        load_chat_model(environment.evaluator_model, role="evaluator", environ=variables),
+        fallback=load_chat_model(fallback, role="evaluator", environ=variables)
+        if fallback
+        else None,
+    )
