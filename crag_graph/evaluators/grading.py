@@ -8,6 +8,7 @@ from langchain_core.documents import Document
 from crag_graph.evaluators.base import Evaluation, Passage
 from crag_graph.state import Grade, Origin, Strip
 from crag_graph.text.strips import decompose
+from crag_graph.text.titles import title_of
 
 
 def as_passages(documents: Sequence[Document], *, origin: Origin) -> list[Passage]:
@@ -22,14 +23,6 @@ def as_passages(documents: Sequence[Document], *, origin: Origin) -> list[Passag
         )
         for document in documents
     ]
-
-
-def title_of(document: Document) -> str:
-    """Return the document's title with its heading path, or whichever of them it has."""
-    title = str(document.metadata.get("title") or "")
-    heading = document.metadata.get("heading") or ""
-    path = " > ".join(map(str, heading)) if isinstance(heading, list) else str(heading)
-    return " > ".join(part for part in (title, path) if part and part != title) or title
 
 
 def align_grades(

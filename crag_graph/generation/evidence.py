@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 
 from langchain_core.documents import Document
 
-from crag_graph.evaluators.grading import title_of
 from crag_graph.generation.base import Evidence
 from crag_graph.state import Citation, Strip
 from crag_graph.text.strips import deduplicate, fit, recompose
+from crag_graph.text.titles import title_of
 from crag_graph.text.tokens import estimate_tokens
 
 

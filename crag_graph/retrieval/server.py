@@ -30,7 +30,7 @@ from crag_graph.retrieval.server_setup import (
 )
 from crag_graph.retrieval.server_texts import Texts
 from crag_graph.retrieval.ties import TiedSearch
-from crag_graph.retrieval.transient import RetryPolicy
+from crag_graph.transient import RetryPolicy
 
 
 class ServerIndex(RankedIndex):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from crag_graph.errors import CRAGError, StoreError
 from crag_graph.retrieval.server_address import ServerAddress
 from crag_graph.retrieval.server_errors import as_store_error
-from crag_graph.retrieval.transient import RetryPolicy, aretry, retry
+from crag_graph.transient import RetryPolicy, aretry, retry
 
 if TYPE_CHECKING:
     from qdrant_client import AsyncQdrantClient, QdrantClient

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import httpx
 
 from crag_graph.errors import ConfigurationError, SearchError, SearchUnavailableError
-from crag_graph.retrieval.transient import RetryPolicy, aretry
+from crag_graph.transient import RetryPolicy, aretry
 from crag_graph.search.base import MAX_QUERY_CHARACTERS, SearchFilters, SearchResult
 from crag_graph.search.deadline import call_within, remaining, too_late
 from crag_graph.search.failures import (
