@@ -69,6 +69,7 @@ def test_every_form_is_read(marker: str, shown: str) -> None:
         "[Figure 1]",
         "[a1]",
         r"\[1\]",
+        r"\[1] and \[2]",
         "[-1]",
         "[1.5]",
         "[1234567]",

@@ -165,6 +165,7 @@ def test_401_characters_without_a_space_are_cut_at_the_limit() -> None:
 def test_a_cut_may_fall_on_the_space_at_the_limit() -> None:
     assert shorten("abcd efgh", 4) == "abcd"
     assert tail_text("abcd efgh", 4) == "efgh"
+    assert tail_text("abcd e fgh", 5) == "e fgh"
 
 
 def test_a_character_longer_than_the_limit_gives_its_beginning() -> None:

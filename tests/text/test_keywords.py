@@ -45,6 +45,7 @@ def test_of_a_long_question_the_sentence_that_asks_comes_first() -> None:
 def test_where_little_fits_names_come_before_long_words() -> None:
     question = "The considerable circumstances concern Orsk. And what is the depth?"
     assert keyword_query(question, limit=10) == "Orsk depth"
+    assert keyword_query(question, limit=18) == "concern Orsk depth"
 
 
 @pytest.mark.case(33)

@@ -81,6 +81,12 @@ def test_what_leads_elsewhere_goes_and_its_text_stays(text: str, shown: str) -> 
     assert safe(text) == shown
 
 
+def test_an_ampersand_may_be_written_as_an_entity() -> None:
+    text = "[a](https://good.example/q?x=1&amp;y=2)"
+    allowed = ["https://good.example/q?x=1&y=2"]
+    assert safe_markdown(text, allowed_urls=allowed) == (text, 0)
+
+
 def test_a_marker_that_was_a_link_stays_a_marker() -> None:
     assert safe("It is so [1](https://evil.example).") == "It is so [1]."
 

@@ -124,7 +124,10 @@ def test_all_strips_recompose_to_the_text(text: str) -> None:
 
 
 def test_without_the_text_a_wide_gap_is_a_gap_and_a_paragraph_a_paragraph() -> None:
-    text = "The first sentence stands here.\n\nThe second sentence follows it. The third sentence ends it."
+    text = (
+        "The first sentence stands here.\n\n"
+        "The second sentence follows it. The third sentence ends it."
+    )
     assert recompose(keep(cut(text), "first", "second")).count("\n\n") == 1
     kept = [strip for strip in keep(cut(text), "first", "third") if strip["kept"]]
     assert recompose(kept) == "The first sentence stands here. … The third sentence ends it."

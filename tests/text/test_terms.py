@@ -51,6 +51,7 @@ def test_the_first_word_of_a_sentence_is_a_name_only_where_that_is_asked_for() -
     assert names_and_numbers("Torque for K7? Paris is big.") == {"torque", "k7", "paris"}
     assert names_and_numbers("Torque for K7? Paris is big.", opening=False) == {"k7"}
     assert names_and_numbers("Marie Curie won.", opening=False) == {"marie", "curie"}
+    assert names_and_numbers("She met Dr. Osei there.", opening=False) == {"dr", "osei"}
 
 
 def test_in_a_text_all_in_capitals_capitals_say_nothing() -> None:
