@@ -83,7 +83,11 @@ class Node(Runnable[CRAGState, Update]):
     def _timed(self, update: Update, state: CRAGState, started: float) -> Update:
         usage = update.setdefault("usage", {"run_id": run_id_of(state), "nodes": {self.key: {}}})
         usage["nodes"][self.key]["seconds"] = round(time.perf_counter() - started, 6)
+        self.finished(state, update)
         return update
+
+    def finished(self, state: CRAGState, update: Update) -> None:
+        """Look at what the node did, its seconds included; for logs."""
 
 
 def run_id_of(state: CRAGState) -> str:

@@ -1,5 +1,6 @@
 """generate: one answer from the evidence that is left, with checked citations, or a refusal."""
 
+import logging
 from collections.abc import Sequence
 
 from crag_graph.errors import BudgetExceededError
@@ -9,10 +10,11 @@ from crag_graph.generation.extractive import ExtractiveGenerator
 from crag_graph.generation.refusal import refusal
 from crag_graph.nodes.base import Node, Update, budget_of
 from crag_graph.settings import Settings
-from crag_graph.state import CRAGState, NodeUsage, Strip
+from crag_graph.state import CRAGState, NodeUsage, Strip, merge_usage
 from crag_graph.text.citations import check_citations
 from crag_graph.text.markdown import safe_markdown
 
+_LOG = logging.getLogger("crag_graph.runs")
 _FALLBACK = "the budget allows no generation call, so the answer is extractive"
 
 
@@ -117,6 +119,19 @@ class GenerateNode(Node):
             "citations": [],
             **({"strips": strips} if strips else {}),
         }
+
+    def finished(self, state: CRAGState, update: Update) -> None:
+        """Log one line a run: what it came to and what it took, and no text of anybody's."""
+        if _LOG.isEnabledFor(logging.INFO):
+            usage = merge_usage(state.get("usage"), update["usage"])
+            facts = {
+                "action": state.get("action"),
+                "status": update["status"],
+                "citations": len(update["citations"]),
+                "warnings": len(update["warnings"]),
+                **{key: value for key, value in usage.items() if key != "nodes"},
+            }
+            _LOG.info("run finished", extra={"crag": facts})
 
     def _finish(
         self,
