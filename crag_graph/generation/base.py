@@ -19,6 +19,8 @@ class Evidence:
         text: The strips' texts, recomposed.
         strip_ids: Which strips the text is made of.
         strips: Their texts, in the same order as `strip_ids`.
+        contexts: What a reader of each must know beside it, in the same order: its headings on one
+            line, the header of its table on the next; empty where there is neither.
         scores: Their scores (0–1, None = not judged), in the same order.
         document_id: The document that they come from.
         origin: `internal` or `web`.
@@ -32,6 +34,7 @@ class Evidence:
     text: str
     strip_ids: tuple[str, ...]
     strips: tuple[str, ...]
+    contexts: tuple[str, ...] = ()
     scores: tuple[float | None, ...]
     document_id: str
     origin: Origin

@@ -6,7 +6,7 @@ from langchain_core.documents import Document
 
 from crag_graph.generation.base import Evidence
 from crag_graph.state import Citation, Strip
-from crag_graph.text.strips import deduplicate, fit, recompose
+from crag_graph.text.strips import deduplicate, fit, recompose, strip_context
 from crag_graph.text.titles import title_of
 from crag_graph.text.tokens import estimate_tokens
 
@@ -64,11 +64,13 @@ def _best(strips: Sequence[Strip]) -> float:
 
 def _evidence(number: int, strips: Sequence[Strip], document: Document | None) -> Evidence:
     metadata = document.metadata if document else {}
+    text = document.page_content if document else None
     return Evidence(
         number=number,
-        text=recompose(strips),
+        text=recompose(strips, text=text),
         strip_ids=tuple(strip["id"] for strip in strips),
         strips=tuple(strip["text"] for strip in strips),
+        contexts=tuple(strip_context(text, strip) if text else "" for strip in strips),
         scores=tuple(strip["score"] for strip in strips),
         document_id=strips[0]["document_id"],
         origin=strips[0]["origin"],

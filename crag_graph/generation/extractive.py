@@ -1,15 +1,17 @@
 """An answer without a language model: the best strips, quoted in a readable order, each cited."""
 
+import re
+
 from crag_graph.budget import Budget
-from crag_graph.generation.base import Generation, GenerationRequest
+from crag_graph.generation.base import Evidence, Generation, GenerationRequest
 from crag_graph.settings import Settings
 
 LABEL = "Quoted from the sources (extractive: no language model wrote this):"
 
 _MOST_STRIPS = 4
-_SHARE_OF_BEST = (
-    0.6  # a strip far below the best one is more likely noise than a part of the answer
-)
+_SHARE_OF_BEST = 0.6  # a strip far below the best one is more likely noise than an answer's part
+# A source's own footnote marks would read as citations of ours.
+_FOOTNOTE = re.compile(r"\s?\[\d{1,3}\]")
 
 
 class ExtractiveGenerator:
@@ -27,17 +29,13 @@ class ExtractiveGenerator:
         """Return the quoted strips under a label that says what they are. Spends nothing."""
         del settings, budget
         scored = sorted(
-            (
-                (score or 0.0, item.number, position, text)
-                for item in request.evidence
-                for position, (text, score) in enumerate(zip(item.strips, item.scores, strict=True))
-            ),
+            (entry for item in request.evidence for entry in _entries(item)),
             key=lambda entry: (-entry[0], entry[1], entry[2]),
         )
         bar = scored[0][0] * _SHARE_OF_BEST
         chosen = [entry for entry in scored[:_MOST_STRIPS] if entry[0] >= bar]
         lines = [
-            f"{_one_line(text)} [{number}]"
+            f"{text} [{number}]"
             for _, number, _, text in sorted(chosen, key=lambda entry: entry[1:3])
         ]
         return Generation(answer="\n".join([LABEL, *(f"- {line}" for line in lines)]))
@@ -49,5 +47,19 @@ class ExtractiveGenerator:
         return self.generate(request, settings=settings, budget=budget)
 
 
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
+def _entries(item: Evidence) -> list[tuple[float, int, int, str]]:
+    """Return score, evidence number, position and quotation of each strip."""
+    contexts = item.contexts or ("",) * len(item.strips)
+    return [
+        (score or 0.0, item.number, position, _quotation(text, context))
+        for position, (text, context, score) in enumerate(
+            zip(item.strips, contexts, item.scores, strict=True)
+        )
+    ]
+
+
+def _quotation(text: str, context: str) -> str:
+    """Return the strip on one line, a table's row after the table's header."""
+    header = context.rpartition("\n")[2] if text.lstrip().startswith("|") else ""
+    quoted = _FOOTNOTE.sub("", text)
+    return " ".join(f"{header} {quoted}".split())

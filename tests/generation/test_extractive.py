@@ -1,0 +1,64 @@
+"""The answer without a language model: quoted, cited, in a readable order, and labelled."""
+
+import datetime
+from typing import Any
+
+import pytest
+
+from crag_graph.budget import Budget
+from crag_graph.generation.base import Evidence, GenerationRequest
+from crag_graph.generation.extractive import LABEL, ExtractiveGenerator
+from crag_graph.settings import Settings
+
+
+def evidence(number: int, *strips: tuple[str, float | None], **given: Any) -> Evidence:
+    texts = tuple(text for text, _ in strips)
+    return Evidence(
+        number=number,
+        text=" ".join(texts),
+        strip_ids=tuple(f"{number}:{position}" for position in range(len(texts))),
+        strips=texts,
+        scores=tuple(score for _, score in strips),
+        document_id=f"d{number}",
+        origin="internal",
+        source=f"d{number}.md",
+        **given,
+    )
+
+
+def quoted(*items: Evidence) -> list[str]:
+    request = GenerationRequest(
+        question="?", action="correct", evidence=items, today=datetime.date(2026, 11, 30)
+    )
+    answer = ExtractiveGenerator().generate(request, settings=Settings(), budget=Budget()).answer
+    label, *lines = answer.split("\n")
+    assert label == LABEL
+    return lines
+
+
+def test_the_best_strips_come_in_the_order_of_the_sources():
+    lines = quoted(
+        evidence(1, ("First.", 0.7), ("Noise.", 0.1), ("Third.", 0.8)), evidence(2, ("Best.", 0.9))
+    )
+    assert lines == ["- First. [1]", "- Third. [1]", "- Best. [2]"]
+
+
+def test_at_most_four_are_quoted():
+    assert len(quoted(evidence(1, *((f"S{n}.", 0.9) for n in range(9))))) == 4
+
+
+def test_strips_that_nobody_scored_are_quoted_when_there_are_no_others():
+    assert quoted(evidence(1, ("One.", None), ("Two.", None))) == ["- One. [1]", "- Two. [1]"]
+
+
+@pytest.mark.case(126)
+def test_a_footnote_of_the_source_does_not_become_a_citation():
+    assert quoted(evidence(1, ("Built in 1962.[7] Paid by Lund [1].", 0.9))) == [
+        "- Built in 1962. Paid by Lund. [1]"
+    ]
+
+
+@pytest.mark.case(98)
+def test_a_row_of_a_table_is_quoted_with_its_header():
+    row = evidence(1, ("| K7 | 9 Nm |", 0.9), contexts=("Bolts\n| part | torque |",))
+    assert quoted(row) == ["- | part | torque | | K7 | 9 Nm | [1]"]
