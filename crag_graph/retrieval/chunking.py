@@ -18,7 +18,7 @@ from crag_graph.retrieval.loaders.base import LoadedPart
 from crag_graph.retrieval.packing import Limits, Packed, pack
 from crag_graph.retrieval.token_counts import ESTIMATE, TokenCounter, counter_for
 from crag_graph.retrieval.units import find_units
-from crag_graph.text.clean import shorten
+from crag_graph.text.clean import is_blank, shorten
 
 Strategy = Literal["recursive", "markdown", "sentences"]
 
@@ -63,8 +63,9 @@ class Chunker:
             words, in this order; `markdown` also begins a chunk at every heading; `sentences` takes
             `sentences` of them at a time, `size` being the limit all the same.
         size: Tokens of a chunk at most, from 20.
-        overlap: Tokens that a chunk may repeat of the one before it, in whole sentences, below half
-            of `size`. Not for `sentences`.
+        overlap: Tokens that a chunk may repeat of the one before it, in whole sentences, at most
+            half of `size`; None for 32, or a quarter of `size` where that is less. Not for
+            `sentences`.
         sentences: Sentences of a chunk, for `sentences`.
         sentence_overlap: How many of them the next chunk repeats.
         counter: What counts tokens.
@@ -72,7 +73,7 @@ class Chunker:
 
     strategy: Strategy = "recursive"
     size: int = DEFAULT_SIZE
-    overlap: int = DEFAULT_OVERLAP
+    overlap: int | None = None
     sentences: int = 4
     sentence_overlap: int = 1
     counter: TokenCounter = ESTIMATE
@@ -87,7 +88,7 @@ class Chunker:
             raise ConfigurationError(
                 f"chunk size {self.size} is too small: give at least {SMALLEST_SIZE} tokens"
             )
-        if not 0 <= self.overlap <= self.size // 2:
+        if not 0 <= self._overlap <= self.size // 2:
             raise ConfigurationError(
                 f"chunk overlap {self.overlap} must be between 0 and half of the size, "
                 f"{self.size // 2}"
@@ -110,8 +111,11 @@ class Chunker:
         limit = getattr(embeddings, "max_tokens", None)
         if "size" not in options and isinstance(limit, int) and limit - 2 < DEFAULT_SIZE:
             options["size"] = max(SMALLEST_SIZE, limit - 2)
-            options.setdefault("overlap", min(DEFAULT_OVERLAP, options["size"] // 4))
         return cls(counter=counter_for(embeddings), **options)
+
+    @property
+    def _overlap(self) -> int:
+        return min(DEFAULT_OVERLAP, self.size // 4) if self.overlap is None else self.overlap
 
     @property
     def fingerprint(self) -> str:
@@ -120,7 +124,7 @@ class Chunker:
         if self.strategy == "sentences":
             how += f" sentences={self.sentences}/{self.sentence_overlap}"
         else:
-            how += f" overlap={self.overlap}"
+            how += f" overlap={self._overlap}"
         return f"chunks-{_VERSION} {how} tokens={self.counter.name}"
 
     def chunk(self, parts: Iterable[LoadedPart]) -> list[Chunk]:
@@ -136,7 +140,7 @@ class Chunker:
                 start, end = packed.units[0].start, packed.units[-1].end
                 text = packed.prefix + part.text[start:end]
                 key = hashlib.sha256(" ".join(text.split()).encode()).digest()
-                if key in seen:
+                if key in seen or _says_nothing(text):
                     continue
                 seen.add(key)
                 chunks.append(
@@ -155,14 +159,19 @@ class Chunker:
     def _packed(self, part: LoadedPart) -> Iterator[Packed]:
         limits = Limits(
             size=self.size,
-            overlap=self.overlap,
+            overlap=self._overlap,
             sentences=self.sentences if self.strategy == "sentences" else None,
             sentence_overlap=self.sentence_overlap,
             sections_apart=self.strategy == "markdown",
         )
         # Smaller than a chunk, so that a heading or a header still fits in beside the largest.
         units = find_units(part, size=self.size * 7 // 8, count=self.counter)
-        return pack(units, limits=limits, count=self.counter)
+        return pack(units, text=part.text, limits=limits, count=self.counter)
+
+
+def _says_nothing(text: str) -> bool:
+    """Return whether a text is blank, or nothing but rules, brackets and the like."""
+    return is_blank(text) or (text.isascii() and not any(map(str.isalnum, text)))
 
 
 def _with_heading(part: LoadedPart, packed: Packed) -> dict[str, Any]:

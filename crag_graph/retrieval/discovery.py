@@ -128,10 +128,11 @@ class _Walk:
             path = folder / entry.name
             if entry.name.startswith("."):
                 continue
-            if entry.is_dir():
+            # Not the entry's own methods: these raise for a link to itself.
+            if path.is_dir():
                 if entry.name not in _IGNORED_FOLDERS:
                     yield path
-            elif entry.is_file():
+            elif path.is_file():
                 if is_supported(path):
                     self.add(path)
                 else:

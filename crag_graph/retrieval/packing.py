@@ -38,15 +38,25 @@ class Limits:
     sections_apart: bool = False
 
 
-def pack(units: Sequence[Unit], *, limits: Limits, count: Count) -> Iterator[Packed]:
-    """Yield the chunks of `units`, each unit in at least one, none above `limits.size` tokens."""
+def pack(units: Sequence[Unit], *, text: str, limits: Limits, count: Count) -> Iterator[Packed]:
+    """Yield the chunks of `units`, each unit in at least one, none above `limits.size` tokens.
+
+    Args:
+        units: Of one part, in order.
+        text: The part's.
+        limits: How much a chunk holds.
+        count: Counts tokens.
+    """
     wholes = _sizes_of_wholes(units)
     current: list[Unit] = []
     fresh = 0  # how many of `current` no earlier chunk had
     prefix = ""
     for unit, whole in zip(units, wholes, strict=True):
         # Twice where an announcement was held back that the unit after it leaves no room for.
-        while fresh and _must_end(current, unit, whole, prefix, limits, count):
+        while fresh and (
+            _must_end(current, unit, whole, prefix, limits, count)
+            or _grows_together(current, unit, text, prefix, limits, count)
+        ):
             kept, carried = _without_announcements(current, fresh)
             yield Packed(units=tuple(kept), prefix=prefix)
             current = carried or _overlap(kept, unit, limits)
@@ -94,6 +104,15 @@ def _must_end(
     return whole <= limits.size or filled >= limits.size * _EARLY_END
 
 
+def _grows_together(
+    current: Sequence[Unit], unit: Unit, text: str, prefix: str, limits: Limits, count: Count
+) -> bool:
+    """Return whether a word that was cut in two is too long once its halves are together again."""
+    if unit.start != current[-1].end:
+        return False
+    return count(prefix) + count(text[current[0].start : unit.end]) > limits.size
+
+
 def _without_announcements(current: list[Unit], fresh: int) -> tuple[list[Unit], list[Unit]]:
     """Return the chunk without headings, captions and the like at its end, and these.
 
@@ -109,7 +128,8 @@ def _without_announcements(current: list[Unit], fresh: int) -> tuple[list[Unit],
 
 def _overlap(before: Sequence[Unit], unit: Unit, limits: Limits) -> list[Unit]:
     """Return the sentences at the end of a chunk that the next one, of `unit`, begins with."""
-    if unit.kind != "prose" or unit.section != before[-1].section:
+    last = before[-1]
+    if unit.kind != "prose" or unit.section != last.section or unit.start == last.end:
         return []
     taken: list[Unit] = []
     tokens = unit.tokens

@@ -83,7 +83,10 @@ def parse_xml(data: bytes) -> Any:
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, recover=True, huge_tree=False
     )
-    root = etree.fromstring(data, parser)
+    try:
+        root = etree.fromstring(data, parser)
+    except etree.XMLSyntaxError as error:
+        raise ValueError("not XML") from error
     if root is None:
         raise ValueError("not XML")
     return root

@@ -38,8 +38,8 @@ _LOADERS: dict[str, str] = {
     ".pptx": "pptx:parse_pptx",
     ".epub": "epub:parse_epub",
     ".ipynb": "notebook:parse_notebook",
-    ".vsdx": "community:parse_visio",
     **dict.fromkeys(CODE_LANGUAGES, "text:parse_code"),
+    ".xml": "community:parse_xml_file",
 }
 # Files that go by their name alone.
 _NAMES: dict[str, str] = {

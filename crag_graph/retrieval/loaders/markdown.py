@@ -9,7 +9,6 @@ from crag_graph.retrieval.loaders.encodings import read_text
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 _IMAGE = re.compile(r"!\[([^\]\n]{0,300})\](?:\([^)\n]{0,2000}\)|\[[^\]\n]{0,200}\])")
-_COMMENT = re.compile(r"<!--.{0,10000}?-->", re.DOTALL)
 # Layout that READMEs carry; it says nothing, and costs tokens. Inline code comes first and is kept.
 _LAYOUT = re.compile(
     r"(`++)[^`\n]++\1|</?(?:p|div|span|center|img|picture|source|br|hr|sub|sup|details|summary"
@@ -64,8 +63,17 @@ def _tidy_prose(lines: list[str]) -> list[str]:
     if "](" in text or "![" in text:
         text = _LONG_LINK.sub(r"\1", _IMAGE.sub(r"\1", text))
     if "<" in text:
-        text = _LAYOUT.sub(_keep_code, _COMMENT.sub("", text))
+        text = _LAYOUT.sub(_keep_code, _without_comments(text))
     return text.split("\n") if lines else []
+
+
+def _without_comments(text: str) -> str:
+    out = []
+    at = 0
+    while (start := text.find("<!--", at)) >= 0 and (end := text.find("-->", start)) >= 0:
+        out.append(text[at:start])
+        at = end + len("-->")
+    return "".join([*out, text[at:]])
 
 
 def _keep_code(match: re.Match[str]) -> str:

@@ -24,6 +24,7 @@ _ROMAN_NUMBER = re.compile(r"[ivxlc]{1,7}", re.IGNORECASE)
 # A line that is at the top or bottom of so many pages is a running title.
 _RUNNING_SHARE = 0.3
 _RUNNING_PAGES = 3
+_NUMBERED_SHARE = 0.5
 _NUMBERING = re.compile(
     r"^(?:chapter|section|appendix)?\s*[\dA-Z]{0,4}(?:\.\d+)*[.:]?\s+", re.IGNORECASE
 )
@@ -110,15 +111,26 @@ def _page_lines(document: "PdfDocument", number: int) -> list[str]:
 def _running_lines(pages: list[list[str]]) -> frozenset[tuple[str, int | None]]:
     """Return the first and last lines that pages share: word for word, or but for page numbers.
 
-    Other numbers must be equal, or the totals at the bottom of invoices would be lost.
+    Numbers are page numbers where most pages have one that is equally far from their own: other
+    numbers must be equal, or the totals at the bottom of invoices would be lost.
     """
     counts: Counter[tuple[str, int | None]] = Counter()
+    distances: Counter[int] = Counter()
     for number, lines in enumerate(pages):
         edges = {*lines[:1], *lines[-1:]}
-        counts.update({key for line in edges for key in _running_keys(number, line)})
+        keys = {key for line in edges for key in _running_keys(number, line)}
+        counts.update(keys)
+        distances.update({distance for _, distance in keys if distance is not None})
     often = max(_RUNNING_PAGES, len(pages) * _RUNNING_SHARE)
+    numbered = {
+        distance
+        for distance, count in distances.items()
+        if count >= max(_RUNNING_PAGES, len(pages) * _NUMBERED_SHARE)
+    }
     return frozenset(
-        key for key, count in counts.items() if count >= (often if key[1] is None else 2)
+        (line, distance)
+        for (line, distance), count in counts.items()
+        if (count >= often if distance is None else count > 1 and distance in numbered)
     )
 
 
