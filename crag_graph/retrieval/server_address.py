@@ -36,15 +36,13 @@ class ServerAddress:
             ConfigurationError: It is not an address of a server, or carries a query.
         """
         text = url.strip()
-        split = urlsplit(text if "://" in text else f"http://{text}")
         try:
+            split = urlsplit(text if "://" in text else f"http://{text}")
             host, port = split.hostname, split.port
         except ValueError:
-            host, port = None, None
+            raise _not_an_address() from None
         if split.scheme not in ("http", "https") or not host:
-            raise ConfigurationError(
-                "QDRANT_URL is not the address of a server: write it as https://host:6333"
-            )
+            raise _not_an_address()
         if split.query or split.fragment:
             raise ConfigurationError(
                 "QDRANT_URL must not carry a query: write the key into QDRANT_API_KEY"
@@ -88,3 +86,9 @@ class ServerAddress:
                 f"the key for {self.shown} would travel unencrypted: use https in QDRANT_URL, or a "
                 "tunnel to a port of this machine"
             )
+
+
+def _not_an_address() -> ConfigurationError:
+    return ConfigurationError(
+        "QDRANT_URL is not the address of a server: write it as https://host:6333"
+    )

@@ -22,14 +22,15 @@ class Failure:
     """How a request fails: `status` with `body`, or a connection that misbehaves.
 
     `cut` ends an answer that is otherwise good in the middle of its JSON, `short` in the middle of
-    what its length promises; `drop` closes the connection without an answer; `seconds` of silence
-    come before whatever else.
+    what its length promises; `drop` closes the connection without an answer. `seconds` of silence,
+    or waiting `until` an event, come before whatever else.
     """
 
     status: int | None = None
     body: bytes | None = None
     headers: Mapping[str, str] = dataclasses.field(default_factory=dict)
     seconds: float = 0.0
+    until: threading.Event | None = None
     cut: bool = False
     short: bool = False
     drop: bool = False
@@ -68,6 +69,7 @@ class QdrantFacade:
         self.requests: list[Seen] = []
         self.failures: list[Failure] = []
         self._lock = threading.Lock()
+        self._arrived = threading.Condition()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
         # A short poll: leaving the block must not cost half a second a test.
@@ -95,6 +97,16 @@ class QdrantFacade:
 
     def fail(self, **failure: Any) -> None:
         self.failures.append(Failure(**failure))
+
+    def see(self, seen: Seen) -> None:
+        with self._arrived:
+            self.requests.append(seen)
+            self._arrived.notify_all()
+
+    def wait_for(self, count: int) -> bool:
+        """Wait until so many requests arrived; False where they do not come."""
+        with self._arrived:
+            return self._arrived.wait_for(lambda: len(self.requests) >= count, timeout=30)
 
     def paths(self, part: str = "") -> list[str]:
         return [f"{seen.method} {seen.path}" for seen in self.requests if part in seen.path]
@@ -172,11 +184,11 @@ class QdrantFacade:
                 path = urlsplit(self.path).path
                 body = self.rfile.read(int(self.headers.get("content-length") or 0))
                 headers = {name.lower(): value for name, value in self.headers.items()}
-                facade.requests.append(
-                    Seen(method=self.command, path=path, headers=headers, size=len(body))
-                )
+                facade.see(Seen(method=self.command, path=path, headers=headers, size=len(body)))
                 failure = facade.take_failure(path) or Failure()
                 time.sleep(failure.seconds)
+                if failure.until is not None:
+                    failure.until.wait(timeout=30)
                 if failure.drop:
                     self.close_connection = True
                     return

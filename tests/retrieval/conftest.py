@@ -9,8 +9,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from crag_graph.retrieval.server import ServerIndex
+from crag_graph.transient import RetryPolicy
 from tests.fakes.qdrant_facade import QdrantFacade
-from tests.fakes.stores import Backend
+from tests.fakes.stores import SCHEMA, Backend, chunk
 
 _SERVER = os.environ.get("QDRANT_URL", "")
 _STORES: list[Any] = ["embedded", "loopback"]
@@ -40,3 +42,31 @@ def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]
         client = QdrantClient(url=_SERVER, api_key=os.environ.get("QDRANT_API_KEY"))
         client.delete_collection(store.schema().name)
         client.close()
+
+
+@pytest.fixture
+def facade(tmp_path: Path) -> Iterator[QdrantFacade]:
+    """A server on loopback."""
+    with QdrantFacade(tmp_path / "server") as server:
+        yield server
+
+
+@pytest.fixture
+def slept() -> list[float]:
+    """The pauses that `index` would have slept."""
+    return []
+
+
+@pytest.fixture
+def index(facade: QdrantFacade, slept: list[float]) -> Iterator[ServerIndex]:
+    """A collection with one chunk on the server."""
+
+    async def asleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    policy = RetryPolicy(sleep=slept.append, asleep=asleep, jitter=lambda: 1.0)
+    opened = ServerIndex.open(facade.url, "papers", create=SCHEMA, policy=policy)
+    opened.upsert([chunk("a", "the tide turns")])
+    facade.requests.clear()
+    yield opened
+    opened.close()
