@@ -84,9 +84,7 @@ class _Ingest(Runnable[IndexState, IndexOutput]):
 
     def __init__(self, environment: Lazy[Environment]) -> None:
         self._environment = environment
-        self._embeddings: Lazy[NamedEmbeddings] = Lazy(
-            lambda: load_embeddings(environment.get())
-        )
+        self._embeddings: Lazy[NamedEmbeddings] = Lazy(lambda: load_embeddings(environment.get()))
         self._one_at_a_time = threading.Lock()
 
     def invoke(

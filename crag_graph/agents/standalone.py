@@ -87,7 +87,7 @@ class ModelRewriter:
     """
 
     def __init__(self, model: BaseChatModel, *, prompts: Prompts | None = None) -> None:
-        self._asker = Asker(model, tags=[NOSTREAM])
+        self._asker = Asker(model, tags=[NOSTREAM], component="rewriter")
         self._prompts = prompts or Prompts()
 
     def rewrite(

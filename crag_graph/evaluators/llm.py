@@ -84,7 +84,10 @@ class LLMEvaluator:
             backoff: How failed requests are repeated.
         """
         models = [model] if fallback is None else [model, fallback]
-        self._askers = [Asker(_quiet(each), backoff=backoff, tags=(NOSTREAM,)) for each in models]
+        self._askers = [
+            Asker(_quiet(each), backoff=backoff, tags=(NOSTREAM,), component="evaluator")
+            for each in models
+        ]
         self._prompts = prompts or Prompts()
         self._today = today
 

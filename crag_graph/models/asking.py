@@ -14,6 +14,7 @@ from crag_graph.models.failures import EndpointError, as_model_error
 from crag_graph.models.loops import PerLoop
 from crag_graph.models.meter import Meter
 from crag_graph.models.plan import Attempt, Effect, Pause, Plan
+from crag_graph.tracing.spans import Call
 
 NOSTREAM = "nostream"
 """The only tag that hides a model's tokens from LangGraph's `messages` stream mode."""
@@ -81,15 +82,30 @@ class Asker:
 
     Attributes:
         endpoint: What may be shown of it.
-        tags: Given to each call.
+        tags: Given to each call, beside those that say in a trace who calls.
     """
 
     def __init__(
-        self, model: BaseChatModel, *, backoff: Backoff | None = None, tags: Sequence[str] = ()
+        self,
+        model: BaseChatModel,
+        *,
+        backoff: Backoff | None = None,
+        tags: Sequence[str] = (),
+        component: str = "model",
     ) -> None:
+        """Open the door.
+
+        Args:
+            model: The model.
+            backoff: How failed requests are repeated.
+            tags: For each call.
+            component: Who asks, as traces call it: `evaluator`, `generator`, `rewriter`.
+        """
         self._models = PerLoop(model)
         self.endpoint = Endpoint.of(model)
         self.tags = tuple(tags)
+        call = Call(component=component, name=self.endpoint.model).config
+        self._config: RunnableConfig = {**call, "tags": [*call["tags"], *tags]}
         patience = backoff or Backoff()
         own = self.endpoint.own_retries > 0
         self._backoff = dataclasses.replace(patience, attempts=1) if own else patience
@@ -124,7 +140,7 @@ class Asker:
         estimate = meter.dispatch(messages)
         while True:
             with Attempt[Any]() as outcome:
-                outcome.value = yield Invoke(runnable, messages, {"tags": [*self.tags]})
+                outcome.value = yield Invoke(runnable, messages, self._config)
             if outcome.error is None:
                 result: Any = outcome.value
                 message: AIMessage = result["raw"] if isinstance(result, dict) else result
