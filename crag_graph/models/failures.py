@@ -47,6 +47,7 @@ class EndpointError(ModelError):
         about_format: Whether a simpler way of asking for structured output may be accepted.
         stale: The connection belonged to an event loop that is gone; another one will do.
         completion: What the client could not read, where it kept that.
+        shown: Whether a part of the answer was streamed to somebody before it failed.
         started: Whether a reply that was cut off had visible text: a shorter task may then fit.
     """
 
@@ -68,6 +69,7 @@ class EndpointError(ModelError):
         self.stale = stale
         self.completion = completion
         self.started = started
+        self.shown = False
 
 
 def as_model_error(error: Exception, endpoint: Endpoint) -> EndpointError:

@@ -19,6 +19,8 @@ def first_that_answers(
 ) -> Plan[T]:
     """Return what the first of `askers` gives that does not fail; at least one is needed.
 
+    Once a part of an answer has been streamed to somebody, no other model begins anew.
+
     Raises:
         ModelError: The last one failed, or one refused.
         BudgetExceededError: The budget forbids a call.
@@ -28,7 +30,7 @@ def first_that_answers(
         try:
             return (yield from attempt(asker))
         except ModelError as error:
-            if error.reason in _FINAL:
+            if error.reason in _FINAL or getattr(error, "shown", False):
                 raise
             reason, label = error.reason, askers[position + 1].endpoint.label
         meter.note(f"{asker.endpoint.label} failed ({reason}), so {label} was asked")

@@ -9,7 +9,10 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 Ending = Literal["stop", "length", "filter", "refusal"]
 
-_TAGS = r"think|thinking|thought|thoughts|reasoning|reflection|scratchpad"
+REASONING_TAGS = (
+    *("think", "thinking", "thought", "thoughts", "reasoning", "reflection", "scratchpad"),
+)
+_TAGS = "|".join(REASONING_TAGS)
 _BLOCK = regex.compile(rf"\s*<({_TAGS})>.*?(?:</\1>|\Z)", regex.I | regex.S)
 _OPENING = regex.compile(rf"<(?:{_TAGS})>", regex.I)
 _CLOSING = regex.compile(rf"</(?:{_TAGS})>", regex.I)

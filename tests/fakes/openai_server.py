@@ -256,6 +256,7 @@ class OpenAIServer:
 
     async def _stream(self, writer: asyncio.StreamWriter, reply: Reply, request: Request) -> bool:
         lines = ["HTTP/1.1 200 OK", "content-type: text/event-stream", "connection: close"]
+        lines.append("transfer-encoding: chunked")
         lines += [f"{name}: {value}" for name, value in reply.headers.items()]
         writer.write("\r\n".join([*lines, "", ""]).encode("latin-1"))
         sent = 0
@@ -263,13 +264,15 @@ class OpenAIServer:
             data = event if isinstance(event, str) else json.dumps(event)
             raw = f"data: {data}\n\n".encode()
             if reply.cut is not None and sent + len(raw) > reply.cut:
-                writer.write(raw[: reply.cut - sent])
-                break
+                writer.write(f"{len(raw):x}\r\n".encode() + raw[: reply.cut - sent])
+                await writer.drain()
+                return False
             sent += len(raw)
-            writer.write(raw)
+            writer.write(f"{len(raw):x}\r\n".encode() + raw + b"\r\n")
             await writer.drain()
             if reply.piece_delay:
                 await asyncio.sleep(reply.piece_delay)
+        writer.write(b"0\r\n\r\n")
         await writer.drain()
         return False
 
