@@ -152,10 +152,14 @@ class IngestRun:
         self.manifest.put(*(document.record(done=False) for document in self._open))
         # Texts of like length in one batch: little of it is padding.
         self._waiting.sort(key=lambda entry: len(entry[1].text))
+        flushed = self._stored
         while self._waiting:
             batch = self._waiting[-self.batch_size :]
             self._store_batch(batch)
             del self._waiting[-self.batch_size :]
+            if self._stored - flushed >= WINDOW:  # a document larger than the window
+                self.index.flush()
+                flushed = self._stored
             self._tell(batch[-1][0].file)
         self._settle()
 
