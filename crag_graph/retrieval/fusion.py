@@ -35,20 +35,22 @@ def fuse(lists: Mapping[str, Sequence[Scored]], *, weights: Mapping[str, float])
     0.6 on the dense list), which also orders equal ranks at random in the engine.
     """
     ordered = {
-        name: _ordered(hits) for name, hits in lists.items() if weights.get(name, 0) > 0 and hits
+        name: best_first
+        for name, hits in lists.items()
+        if weights.get(name, 0) > 0 and (best_first := _ordered(hits))
     }
     total = sum(weights[name] for name in ordered)
     scores: dict[str, float] = {}
     raw: dict[str, dict[str, float]] = {}
     ranks: dict[str, dict[str, int]] = {}
     for name, hits in ordered.items():
-        low, high = (hits[-1].score, hits[0].score) if hits else (0.0, 0.0)
+        low, high = hits[-1].score, hits[0].score
         for rank, hit in enumerate(hits, 1):
             spread = (hit.score - low) / (high - low) if high > low else 1.0
             scores[hit.id] = scores.get(hit.id, 0.0) + weights[name] / total * spread
             raw.setdefault(hit.id, {})[name] = hit.score
             ranks.setdefault(hit.id, {})[name] = rank
-    best_first = sorted(scores, key=lambda identifier: (-scores[identifier], identifier))
+    in_order = sorted(scores, key=lambda identifier: (-scores[identifier], identifier))
     return [
         Fused(
             id=identifier,
@@ -56,7 +58,7 @@ def fuse(lists: Mapping[str, Sequence[Scored]], *, weights: Mapping[str, float])
             scores=raw[identifier],
             ranks=ranks[identifier],
         )
-        for identifier in best_first
+        for identifier in in_order
     ]
 
 
