@@ -27,12 +27,14 @@ class Excerpt:
             passage without strips counts as one strip.
         withheld: Numbers of the strips that are kept from the model because they give it orders.
         cut: Whether strips were left out for length.
+        title: The passage's title, empty where that gives orders.
     """
 
     passage: Passage
     shown: dict[int, str]
     withheld: tuple[int, ...] = ()
     cut: bool = False
+    title: str = ""
 
     @property
     def tokens(self) -> int:
@@ -43,11 +45,11 @@ class Excerpt:
     @property
     def name(self) -> str:
         """What people know the passage by."""
-        return self.passage.title or self.passage.id
+        return self.title or self.passage.id
 
     def render(self, fence: Fence, label: str) -> str:
         """Return the passage in its fence under `label`, its strips numbered."""
-        return fence.wrap(numbered(list(self.shown.items())), id=label, title=self.passage.title)
+        return fence.wrap(numbered(list(self.shown.items())), id=label, title=self.title)
 
     def strip_id(self, number: int) -> str | None:
         """Return the id of a shown strip, None where there is none of that number."""
@@ -77,7 +79,14 @@ def excerpt(passage: Passage, question: str, settings: Settings) -> Excerpt:
             withheld.append(index + 1)
         else:
             shown[index + 1] = inert(text)
-    return Excerpt(passage=passage, shown=shown, withheld=tuple(withheld), cut=cut)
+    orders = settings.withhold_instructions and addresses_reader(passage.title)
+    return Excerpt(
+        passage=passage,
+        shown=shown,
+        withheld=tuple(withheld),
+        cut=cut,
+        title="" if orders else passage.title,
+    )
 
 
 def batches(excerpts: Sequence[Excerpt], settings: Settings) -> list[list[Excerpt]]:

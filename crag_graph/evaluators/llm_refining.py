@@ -44,7 +44,7 @@ def _batch(grading: Grading, batch: Sequence[Excerpt]) -> Plan[dict[str, float]]
         for number, text in item.shown.items():
             identifiers.append(item.passage.strips[number - 1]["id"])
             lines.append((len(identifiers), text))
-        shown.append(fence.wrap(numbered(lines), id=f"P{label}", title=item.passage.title))
+        shown.append(fence.wrap(numbered(lines), id=f"P{label}", title=item.title))
     form = strips_form(len(identifiers))
     sheet = yield from grading.fill(form, "\n\n".join(shown), fence)
     return {

@@ -19,6 +19,7 @@ _CHARS_PER_TOKEN = 4
 _MOST_TURNS = 6
 _TURN_CHARS = 2000
 _LONGEST_QUESTION = 24_000  # characters; of a longer one the beginning and the end are shown
+_SEPARATORS = regex.compile(r"[-_/.+%]+")  # between the words of a path
 _MARKERS = regex.compile(r"\s?\[\d{1,3}\]")
 
 
@@ -53,7 +54,7 @@ def show_evidence(evidence: Sequence[Evidence], *, tokens: int, withhold: bool) 
         parts.update({(index, position): text for position, text in kept.items()})
         if withheld:
             count = "a sentence" if withheld == 1 else f"{withheld} sentences"
-            name = item.title or item.source
+            name = item.source if addresses_reader(item.title) else item.title or item.source
             warnings.append(f"{count} of {name} give orders to the reader and were withheld")
     if _trim(parts, evidence, tokens):
         warnings.append("some evidence was left out to fit the evidence budget")
@@ -64,7 +65,8 @@ def show_evidence(evidence: Sequence[Evidence], *, tokens: int, withhold: bool) 
             whole = len(texts) == len(item.strips) and not (
                 withhold and addresses_reader(item.text)
             )
-            sources.append(_source(fence, item, item.text if whole else "\n".join(texts)))
+            text = item.text if whole else "\n".join(texts)
+            sources.append(_source(fence, item, text, withhold=withhold))
     return ShownEvidence(text="\n\n".join(sources), fence=fence.name, warnings=tuple(warnings))
 
 
@@ -136,14 +138,20 @@ def _trim(parts: dict[tuple[int, int], str], evidence: Sequence[Evidence], token
     return True
 
 
-def _source(fence: Fence, item: Evidence, text: str) -> str:
+def _source(fence: Fence, item: Evidence, text: str, *, withhold: bool) -> str:
     host = urllib.parse.urlsplit(item.source).hostname if item.origin == "web" else ""
-    return fence.wrap(
-        inert(text),
-        number=str(item.number),
-        origin=item.origin,
-        title=item.title or item.source,
-        host=host or "",
-        locator=item.locator,
-        date=item.published,
-    )
+    attributes = {
+        "number": str(item.number),
+        "origin": item.origin,
+        "title": item.title or (item.source if item.origin == "internal" else ""),
+        "host": host or "",
+        "locator": item.locator,
+        "date": item.published,
+    }
+    if withhold:
+        attributes = {
+            key: value
+            for key, value in attributes.items()
+            if not addresses_reader(_SEPARATORS.sub(" ", value))
+        }
+    return fence.wrap(inert(text), **attributes)

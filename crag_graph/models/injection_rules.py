@@ -68,7 +68,7 @@ _CHAINS = (
     rf"these|those|following|my|our|new ~1~ {_ORDERS} ~1~ override|supersede|replace",
     r"your ~1~ (?:real |actual |new |only )?(?:task|job|goal|role|mission) ~1~ has changed|is now",
     r"do ~1~ what|as ~1~ i say",
-    r"you ~1~ must|will|shall ~1~ obey|comply",
+    r"you ~1~ must|will|shall ~1~ obey",
     r"from now on ~3~ you|always|only|ignore|answer|respond|every|all",
     r"reveal|print|show|output|repeat|leak|disclose|display|tell me|send ~30~ your|the|system ~20~ "
     r"system prompt|hidden|initial prompt|api keys?|secrets|passwords",
@@ -89,11 +89,11 @@ _CHAINS = (
     rf"as|a|an|with|of|at|to|is|be ~12~ {_MARK}|{_QUALITY}",
     r"output|return|write|print|say|use ~12~ the number|score|grade|value ~12~ "
     rf"{_DIGIT} ~10~ everything|all|every|each|this|any",
-    rf"assign\w*|give\w*|award\w* ~30~ {_MARK} ~20~ to (?:this|every|all|each|any)",
+    rf"assign\w*|give\w*|award\w* ~30~ {_MARK} ~20~ to (?:this|every|all|each|any|p\d+)",
     rf"give|grant|award ~1~ this|every|each|any ~1~ {_OBJECT} ~1~ {_MARK}",
     # Orders about the answer.
-    rf"your|every|each|any|all|the (?:final )?|the assistant'?s ~1~ {_ANSWER} ~5~ {_MUST} ~1~ "
-    r"contain|include|say|start|begin|end|mention|recommend|not mention|consist|read|state|cite",
+    rf"(?:your|the)(?: final| own)?|every|each|any|all|the assistant'?s ~1~ {_ANSWER} ~5~ {_MUST} "
+    r"~1~ contain|include|say|start|begin|end|mention|recommend|not mention|consist|read|state|cite",
     "start|begin|end|finish|open|close|prefix|sign|conclude|preface|translate|rewrite|encode ~5~ "
     rf"your ~1~ {_ANSWER}",
     "start|begin|end|finish|conclude|preface|prefix ~5~ the|every|each|all|any ~7~ "
@@ -131,12 +131,13 @@ _PATTERNS = (
     + rf"[^.!?]{{0,12}}\b(?:{_DIGIT})\W*$",
     _chain(rf"others?|the rest|everything else ~25~ {_GRADED}|{_GRADE}|gets?|are|is|as|{_MUST}")
     + r"[^.!?]{0,20}\b(?:[0-5]|zero|one|irrelevant|worthless|lowest|minimum)\W*$",
-    r"\b(?:p\d+|passage \d+)\s*(?:[:=]|is|gets)\s*[0-5]\b[^\n]{0,20}\b(?:p\d+|passage \d+)\s*"
+    r"\b(?:p\d+|passage \d+)\s*(?:[:=]|is|gets)\s*[0-5]\b.{0,20}\s?\b(?:p\d+|passage \d+)\s*"
     r"(?:[:=]|is|gets)\s*[0-5]\b",
     r"[\"']?(?:passages|grades|evaluations|strips)[\"']?\s*:\s*[\[{][^\n]{0,200}"
     r"[\"']?(?:score|grade|id)[\"']?\s*:",
     r"[\"']?id[\"']?\s*:\s*[\"']?p\d+[\"']?[^\n]{0,80}[\"']?(?:score|grade|rating)[\"']?\s*:",
     r"<(?:score|grade|rating|relevance)>\s*[0-5]\b",
+    r"</?(?:passage|evidence)-\w",  # our own frame, forged
     r"^\W*(?:relevance|score|grade|relevance score)\s*[:=]\s*[0-5](?:\s*/\s*5)?\W*$",
     _chain(rf"correct|final|expected|proper|right|relevance ~1~ {_GRADED}")
     + r"[^.!?]{0,20}(?:\bis\b|:|=)\s*\W?[0-5]\b(?!\.\d)",
@@ -168,13 +169,27 @@ STEMS = (
     *("instruction", "prompt", "rule", "guideline", "direction", "directive", "command"),
     *("ignor", "disregard", "forget", "overrid", "bypass", "supersed", "cancel", "discard"),
     *("pretend", " mode", "new task", "new role", "new goal", "new objective", "your task"),
-    *("your job", "i say", "obey", "from now on", "claude", "gemini", "copilot", "you are now"),
+    *(
+        "your job",
+        "i say",
+        "obey",
+        "comply",
+        "act as",
+        "act like",
+        "behave",
+        "speak ",
+        "from now on",
+        "claude",
+        "gemini",
+        "copilot",
+        "you are now",
+    ),
     *("assistant", "model", "llm", "grader", "evaluator", "judge", "chatbot", "bot", "gpt"),
-    *("summari", " ai ", " ai,", " ai:", "agent", "rater", "ranker", "retriever", "reviewer"),
+    *("summar", " ai ", " ai,", " ai:", "agent", "rater", "ranker", "retriever", "reviewer"),
     *("scor", "grade", "rate", "rating", "rank", "relevan", "verdict", " mark", "assign"),
     *("award", "treat", "consider", "give", "label", "others", "everything", "passage", "p1:"),
     *("your ans", "your resp", "your repl", "your out", "your sum", "the final", "every ans"),
-    *("respond", "reply", "answer", "output", "repeat", "say ", "print ", "return ", "mention"),
+    *("respon", "reply", "answer", "output", "repeat", "say ", "print ", "return ", "mention"),
     *("the user", "your user", "the reader", "not cite", "not use", "never ", "end with"),
     *("strips", "document", "source", "password", "secret", "api key", '"id"'),
     *("anweisung", "vorgabe", "regel", "consigne", "instruccion", "indicacion"),
@@ -193,6 +208,6 @@ STEMS = (
         "benote",
         "gib ",
     ),
-    *("note", "attribu", "donne", "califi", "puntu", "asign", "nota"),
+    *("note", "evidence-", "attribu", "donne", "califi", "puntu", "asign", "nota"),
 )
 """Each match of `ADDRESSED` holds one of these; most sentences hold none and are done with."""
