@@ -1,0 +1,107 @@
+"""What leaves the process for LangSmith, read off the wire by a server on loopback."""
+
+import gzip
+import http.server
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import zstandard
+
+PROGRAM = """
+from langchain_core.tracers.langchain import wait_for_all_tracers
+from crag_graph.errors import GenerationError
+from crag_graph.graph import build_graph
+from tests.fakes.collaborators import StubGenerator, StubRetriever, doc, services
+
+found = StubRetriever([doc("d1", "The ferry MARKER-D leaves at nine.")])
+build_graph(services(retriever=found, generator=StubGenerator("MARKER-A [1]."))).invoke(
+    {"question": "When does MARKER-Q leave?"}, {"metadata": {"customer": "c1"}}
+)
+failing = StubGenerator(GenerationError("the model said: MARKER-E", reason="parse"))
+try:
+    build_graph(services(retriever=found, generator=failing)).invoke({"question": "MARKER-Q?"})
+except GenerationError:
+    pass
+wait_for_all_tracers()
+"""
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    received: list[bytes]
+
+    def do_GET(self) -> None:
+        self._answer(b"{}")
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        encoding = self.headers.get("Content-Encoding")
+        if encoding == "zstd":
+            body = zstandard.ZstdDecompressor().decompressobj().decompress(body)
+        elif encoding == "gzip":
+            body = gzip.decompress(body)
+        self.received.append(body)
+        self._answer(b"{}", 202)
+
+    do_PATCH = do_POST
+
+    def _answer(self, body: bytes, status: int = 200) -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def langsmith() -> Iterator[tuple[str, list[bytes]]]:
+    handler = type("Handler", (_Handler,), {"received": []})
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}", handler.received
+        server.shutdown()
+        thread.join()
+
+
+def traced(url: str, payloads: str) -> None:
+    environment = {key: value for key, value in os.environ.items() if "LANGSMITH" not in key}
+    environment |= {
+        "LANGSMITH_TRACING": "true",
+        "LANGSMITH_ENDPOINT": url,
+        "LANGSMITH_API_KEY": "lsv2_pt_TESTLEAK1234567890",
+        "CRAG_TRACE_PAYLOADS": payloads,
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        env=environment,
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_with_payloads_the_trace_tells_everything(langsmith):
+    url, received = langsmith
+    traced(url, "on")
+    sent = b"".join(received)
+    for part in (b"MARKER-D", b"MARKER-Q", b"MARKER-A", b"retriever:stub", b"customer"):
+        assert part in sent
+
+
+def test_without_payloads_no_text_leaves_the_process(langsmith):
+    url, received = langsmith
+    traced(url, "off")
+    sent = b"".join(received)
+    assert b"MARKER" not in sent
+    for part in (b"retriever:stub", b'"answered"', b"GenerationError [withheld]", b"withheld: 34"):
+        assert part in sent
+    assert b"TESTLEAK" not in sent
