@@ -19,6 +19,7 @@ from crag_graph.evaluators.base import RetrievalEvaluator
 from crag_graph.generation.base import Generator
 from crag_graph.generation.extractive import ExtractiveGenerator
 from crag_graph.lazy import Lazy
+from crag_graph.redaction import redact_query
 from crag_graph.retrieval.retriever import LangChainRetriever, Retriever
 from crag_graph.search.base import WebSearch
 from crag_graph.settings import PROFILES, Profile, Settings, Thresholds
@@ -40,6 +41,7 @@ class Services:
         profiles: Threshold profiles by name.
         default_profile: The profile of a run whose settings name none.
         today: The date that "now" means.
+        redact_query: Takes out of a web query what may not leave the machine.
         environment: Where they come from; None for collaborators that were all given.
     """
 
@@ -54,6 +56,7 @@ class Services:
         profiles: Mapping[str, Profile] = PROFILES,
         default_profile: str | Lazy[str] = "general",
         today: Callable[[], datetime.date] = _today,
+        redact_query: Callable[[str], str] = redact_query,
         environment: Lazy[Environment] | None = None,
     ) -> None:
         self.retriever: Lazy[Retriever] = _lazy(_as_retriever(retriever))
@@ -66,6 +69,7 @@ class Services:
         self.profiles = profiles
         self.default_profile: Lazy[str] = _lazy(default_profile)
         self.today = today
+        self.redact_query = redact_query
         self.environment = environment
 
     def thresholds(self, settings: Settings) -> Thresholds:

@@ -1,139 +1,166 @@
 """web_search: look outside the corpus, and judge what comes back by the same standard."""
 
+import time
 from collections.abc import Sequence
+from typing import Any
 
 from langchain_core.documents import Document
 
-from crag_graph.errors import BudgetExceededError, CRAGError, ModelError, SearchError
-from crag_graph.evaluators.base import Evaluation, Passage
-from crag_graph.evaluators.grading import align_grades, as_passages, scored_strips
+from crag_graph.errors import BudgetExceededError
+from crag_graph.evaluators.grading import as_passages
+from crag_graph.models.plan import Plan, arun, run
 from crag_graph.nodes.base import Node, Update, budget_of, emit
-from crag_graph.search.base import WebSearch
+from crag_graph.nodes.web.approval import approved, can_ask
+from crag_graph.nodes.web.effects import Ready, Searches
+from crag_graph.nodes.web.findings import Findings
+from crag_graph.nodes.web.gate import judge
+from crag_graph.nodes.web.queries import private, propose
+from crag_graph.search.base import SearchFilters, SearchResult, WebSearch
+from crag_graph.search.deadline import remaining
+from crag_graph.search.queries import another_query, fitted, sub_queries
+from crag_graph.search.rank import is_time_sensitive, merge, order
 from crag_graph.settings import Settings
-from crag_graph.state import CRAGState, NodeUsage, as_documents
-from crag_graph.text.keywords import keyword_query
-from crag_graph.text.strips import deduplicate, select
+from crag_graph.state import CRAGState
+
+_LEAST_SECONDS = 0.5  # with less left, no further search is begun
+_HINT = ": set CRAG_WEB_SEARCH or TAVILY_API_KEY to search the web"
 
 
 class WebSearchNode(Node):
-    """Searches the web once, and keeps the strips that clear the floor: the second gate.
+    """Searches the web, and keeps the strips that hold up: the second gate.
 
-    A search that fails, times out or passes the budget leaves the run with the evidence that it
-    has, and says so. Without a provider nothing leaves the machine.
+    Where nothing holds up and `max_searches` allows it, one search at a time follows with another
+    query. A search that fails, times out or passes the budget leaves the run with the evidence that
+    it has, and says so. Without a provider nothing leaves the machine.
     """
 
     key = "web_search"
 
     def run(self, state: CRAGState, settings: Settings) -> Update:
         """Return the web documents and their strips, each marked as kept or not."""
-        web = self.services.web.get()
-        if web is None or not settings.web_search:
-            return self._off(state, configured=web is not None)
-        query = self._query(state)
-        try:
-            budget_of(state, settings).spend(searches=1)
-            found = web.search(
-                query, max_results=settings.max_results, seconds=settings.web_seconds
-            )
-        except (SearchError, BudgetExceededError) as error:
-            return self._failed(state, query, error)
-        documents, passages = self._passages(found)
-        if not passages:
-            return self._kept(state, settings, query, web, documents, passages, None)
-        try:
-            gate = self.services.local_evaluator.get()
-            evaluation = gate.evaluate(
-                state["question"], passages, settings=settings, budget=budget_of(state, settings)
-            )
-        except ModelError as error:
-            return self._failed(state, query, error, usage={"web_searches": 1})
-        return self._kept(state, settings, query, web, documents, passages, evaluation)
+        return run(self._steps(state, settings))
 
     async def arun(self, state: CRAGState, settings: Settings) -> Update:
         """Return the web documents and their strips, each marked as kept or not."""
-        web = await self.services.web.aget()
-        if web is None or not settings.web_search:
-            return self._off(state, configured=web is not None)
-        query = self._query(state)
-        try:
-            budget_of(state, settings).spend(searches=1)
-            found = await web.asearch(
-                query, max_results=settings.max_results, seconds=settings.web_seconds
-            )
-        except (SearchError, BudgetExceededError) as error:
-            return self._failed(state, query, error)
-        documents, passages = self._passages(found)
-        if not passages:
-            return self._kept(state, settings, query, web, documents, passages, None)
-        try:
-            gate = await self.services.local_evaluator.aget()
-            evaluation = await gate.aevaluate(
-                state["question"], passages, settings=settings, budget=budget_of(state, settings)
-            )
-        except ModelError as error:
-            return self._failed(state, query, error, usage={"web_searches": 1})
-        return self._kept(state, settings, query, web, documents, passages, evaluation)
+        return await arun(self._steps(state, settings))
 
-    @staticmethod
-    def _query(state: CRAGState) -> str:
-        query = state.get("search_query") or keyword_query(state["question"])
-        emit("searching", query=query)
-        return query
+    def _steps(self, state: CRAGState, settings: Settings) -> Plan[Update]:
+        findings = Findings()
+        web: WebSearch | None = yield Ready(self.services.web)
+        if web is None:
+            return self._off(state, findings, "no provider is configured", hint=_HINT)
+        if not settings.web_search:
+            return self._off(state, findings, "switched off for this run")
+        most = settings.max_searches - state.get("usage", {}).get("web_searches", 0)
+        if most < 1:
+            return self._off(state, findings, f"max_searches is {settings.max_searches}")
+        if settings.approve_searches and not can_ask():
+            why = "approve_searches needs a checkpointer and a thread"
+            return self._off(state, findings, why, hint=f": {why}")
+        proposed = yield from propose(self.services, state, settings, findings)
+        queries = fitted(private(proposed, self.services, settings), most)
+        if queries and settings.approve_searches:
+            agreed = approved(state.get("question", ""), queries, provider=web.name)
+            if agreed is None:
+                return self._off(state, findings, "a person refused the search")
+            queries = fitted(private(sub_queries(agreed), self.services, settings), most)
+        if not queries:
+            why = "nothing is left of the query once it is redacted"
+            return self._off(state, findings, why, hint=f": {why}")
+        yield from self._searched(state, settings, web, queries, findings)
+        return self._report(state, settings, web, findings)
 
-    @staticmethod
-    def _passages(found: Sequence[Document]) -> tuple[list[Document], list[Passage]]:
-        filled = [document for document in found if document.page_content.strip()]
-        documents = as_documents(None, filled)
-        return documents, as_passages(documents, origin="web")
-
-    def _off(self, state: CRAGState, *, configured: bool) -> Update:
-        why = "switched off for this run" if configured else "no provider is configured"
-        hint = "" if configured else ": set CRAG_WEB_SEARCH or TAVILY_API_KEY to search the web"
-        return self.report(state, decided="off", why=why, warnings=[f"web search is off{hint}"])
-
-    def _failed(
-        self, state: CRAGState, query: str, error: CRAGError, usage: NodeUsage | None = None
-    ) -> Update:
-        spent = usage or {"web_searches": 0 if isinstance(error, BudgetExceededError) else 1}
-        update = self.report(
-            state,
-            decided="failed",
-            why=error.message,
-            usage=spent,
-            failures=[f"web search: {error.message}"],
-            fallbacks=["went on with what the corpus holds"],
-            warnings=[f"web search failed: {error.message}"],
-        )
-        return update | {"search_query": query}
-
-    def _kept(
+    def _searched(
         self,
         state: CRAGState,
         settings: Settings,
-        query: str,
         web: WebSearch,
-        documents: list[Document],
-        passages: Sequence[Passage],
-        evaluation: Evaluation | None,
-    ) -> Update:
-        usage: NodeUsage = {"web_searches": 1}
-        best = None
-        strips = []
-        if evaluation is not None:
-            usage = {**evaluation.usage, "evaluator_calls": 1, "web_searches": 1}
-            grades = align_grades(passages, evaluation, evaluator="web gate")
-            best = max((grade["score"] or 0.0 for grade in grades), default=None)
-            strips = deduplicate(
-                select(
-                    scored_strips(passages, evaluation.strip_scores),
-                    floor=settings.strip_floor,
-                    top_k=settings.strip_top_k,
-                    distinct=True,
-                )
+        queries: Sequence[str],
+        findings: Findings,
+    ) -> Plan[None]:
+        """Search and judge, and again with another query while nothing holds up."""
+        ledger = budget_of(state, settings)
+        deadline = time.monotonic() + settings.web_seconds
+        thresholds = self.services.thresholds(settings)
+        while queries:
+            try:
+                ledger.spend(searches=len(queries))
+            except BudgetExceededError as error:
+                findings.stopped(error)
+                return
+            emit("searching", query="\n".join(queries))
+            outcomes = yield Searches(
+                web=web,
+                queries=queries,
+                options=_options(settings),
+                seconds=remaining(deadline),
             )
+            found = self._ordered(state, settings, findings.searched(queries, outcomes))
+            passages = as_passages(findings.found(found), origin="web")
+            suggested = yield from judge(self.services, state, settings, passages, findings)
+            if any(strip["kept"] for strip in findings.selected(settings, thresholds)):
+                return
+            # With a person's approval, nothing is sent that nobody saw.
+            spent = ledger.searches >= settings.max_searches or settings.approve_searches
+            if spent or remaining(deadline) < _LEAST_SECONDS:
+                return
+            further = another_query(state.get("question", ""), findings.queries, suggested)
+            queries = private([further] if further else [], self.services, settings)
+
+    def _ordered(
+        self, state: CRAGState, settings: Settings, results: Sequence[SearchResult]
+    ) -> list[Document]:
+        today = self.services.today()
+        recent = settings.prefer_recent
+        if recent is None:
+            recent = is_time_sensitive(state.get("question", ""), today=today)
+        return order(
+            merge(results), today=today, wikipedia=settings.prefer_wikipedia, recent=recent
+        )
+
+    def _off(self, state: CRAGState, findings: Findings, why: str, *, hint: str = "") -> Update:
+        return self.report(
+            state,
+            decided="off",
+            why=why,
+            usage=findings.usage,
+            fallbacks=findings.fallbacks,
+            warnings=[f"web search is off{hint}"],
+        )
+
+    def _report(
+        self, state: CRAGState, settings: Settings, web: WebSearch, findings: Findings
+    ) -> Update:
+        strips = findings.selected(settings, self.services.thresholds(settings))
         kept = sum(strip["kept"] for strip in strips)
-        seen = f"{len(documents)} results from {web.name}"
-        why = seen if best is None else f"{seen}, the best of them {best:.2f}"
-        update = self.report(state, decided=f"kept {kept} strips", why=why, usage=usage)
-        update |= {"search_query": query, "web_documents": documents}
+        decided, why = f"kept {kept} of {len(strips)} strips", findings.summary(web.name)
+        fallbacks = list(findings.fallbacks)
+        if not findings.answered or (findings.documents and not findings.grades):
+            decided, why = "failed", "; ".join(findings.failures)
+            fallbacks.append("went on with what the corpus holds")
+        update = self.report(
+            state,
+            decided=decided,
+            why=why,
+            usage=findings.usage,
+            fallbacks=fallbacks,
+            failures=findings.failures,
+            warnings=findings.warnings,
+        )
+        update |= {
+            "search_query": "\n".join(findings.queries),
+            "web_documents": findings.documents,
+        }
         return update | ({"strips": strips} if strips else {})
+
+
+def _options(settings: Settings) -> dict[str, Any]:
+    """Return what a search is called with; filters only where the run has any."""
+    filters = SearchFilters(
+        topic=settings.topic,
+        time_range=settings.time_range,
+        include_domains=settings.include_domains,
+        exclude_domains=settings.exclude_domains,
+    )
+    given = {} if filters == SearchFilters() else {"filters": filters}
+    return {"max_results": settings.max_results, **given}
