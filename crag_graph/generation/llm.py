@@ -58,9 +58,7 @@ class LLMGenerator:
             backoff: How failed requests are repeated.
         """
         models = [model] if fallback is None else [model, fallback]
-        self._askers = [
-            Asker(each, backoff=backoff, component="generator") for each in models
-        ]
+        self._askers = [Asker(each, backoff=backoff, component="generator") for each in models]
         self._prompts = prompts or Prompts()
 
     def generate(

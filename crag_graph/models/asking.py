@@ -2,11 +2,12 @@
 
 import dataclasses
 import random
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 
 from crag_graph.models.endpoint import Endpoint
@@ -14,6 +15,7 @@ from crag_graph.models.failures import EndpointError, as_model_error
 from crag_graph.models.loops import PerLoop
 from crag_graph.models.meter import Meter
 from crag_graph.models.plan import Attempt, Effect, Pause, Plan
+from crag_graph.models.reply import text_blocks
 from crag_graph.tracing.spans import Call
 
 NOSTREAM = "nostream"
@@ -22,6 +24,13 @@ NOSTREAM = "nostream"
 # As many dead connections as a pool may keep (openai's default limit of idle connections).
 _MOST_STALE = 100
 _JITTER = random.SystemRandom()
+# Some chat templates know no system role and their servers refuse it (Gemma 2: "System role not
+# supported"); what it would have said then goes before the user's message.
+_NO_SYSTEM_ROLE: set[Endpoint] = set()
+_SYSTEM_REFUSED = re.compile(
+    r"system (?:role|message)s?\b.{0,40}\bnot|(?:only|must be).{0,30}(?:user|assistant).{0,30}role",
+    re.I,
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -137,6 +146,8 @@ class Asker:
         if runnable is None:
             runnable = yield from self.model()
         attempt, stale = 1, 0
+        if self.endpoint in _NO_SYSTEM_ROLE:
+            messages = _without_system(messages)
         estimate = meter.dispatch(messages)
         while True:
             with Attempt[Any]() as outcome:
@@ -151,6 +162,11 @@ class Asker:
                 stale += 1
                 continue
             self._settle_unread(failure, estimate, meter)
+            if _refuses_system(failure, messages):
+                _NO_SYSTEM_ROLE.add(self.endpoint)
+                messages = _without_system(messages)
+                estimate = meter.dispatch(messages)
+                continue
             wait = self._backoff.wait(attempt, failure)
             left = meter.seconds_left()
             if wait is None or (left is not None and wait >= left):
@@ -165,3 +181,20 @@ class Asker:
         usage = getattr(failure.completion, "usage", None)
         if usage is not None:
             meter.settle_tokens(estimate, usage.prompt_tokens, usage.completion_tokens)
+
+
+def _refuses_system(failure: EndpointError, messages: Sequence[BaseMessage]) -> bool:
+    return (
+        failure.status is not None
+        and messages[0].type == "system"
+        and _SYSTEM_REFUSED.search(failure.message) is not None
+    )
+
+
+def _without_system(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """Return the messages with the system text in front of the first user message."""
+    first, *rest = messages
+    if first.type != "system" or not rest:
+        return list(messages)
+    head, *tail = rest
+    return [HumanMessage(f"{text_blocks(first.content)}\n\n{text_blocks(head.content)}"), *tail]

@@ -93,7 +93,8 @@ _CHAINS = (
     rf"give|grant|award ~1~ this|every|each|any ~1~ {_OBJECT} ~1~ {_MARK}",
     # Orders about the answer.
     rf"(?:your|the)(?: final| own)?|every|each|any|all|the assistant'?s ~1~ {_ANSWER} ~5~ {_MUST} "
-    r"~1~ contain|include|say|start|begin|end|mention|recommend|not mention|consist|read|state|cite",
+    r"~1~ contain|include|say|start|begin|end|mention|not mention|recommend|consist|read|state|"
+    r"cite",
     "start|begin|end|finish|open|close|prefix|sign|conclude|preface|translate|rewrite|encode ~5~ "
     rf"your ~1~ {_ANSWER}",
     "start|begin|end|finish|conclude|preface|prefix ~5~ the|every|each|all|any ~7~ "

@@ -336,3 +336,17 @@ def test_models_known_to_lack_json_schema_are_not_asked_for_it(server, name):
     plan = structured(Asker(model), PROMPT, FORM, meter=Meter(Budget()), ladder=Ladder())
     assert run(plan) == [5, 4, 1]
     assert server.methods == ["tool"]
+
+
+@pytest.mark.parametrize("status", [400, 500])
+def test_a_server_without_a_system_role_gets_its_text_before_the_users(server, grade, status):
+    def script(request):
+        if request.system:
+            return error(status, "System role not supported")
+        return as_json(GOOD)
+
+    server.script(script)
+    assert grade() == [5, 4, 1]
+    assert server.requests[1].last.startswith("Grade.\n\nThree passages.")
+    assert grade() == [5, 4, 1]
+    assert len(server.requests) == 3  # remembered
