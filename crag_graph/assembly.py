@@ -76,12 +76,14 @@ def load_generator(environment: Environment) -> Generator:
         return ExtractiveGenerator()
     from crag_graph.generation.llm import LLMGenerator
     from crag_graph.models.chat import FALLBACK_VARIABLES, load_chat_model
+    from crag_graph.prompting import Prompts
 
     variables = environment.variables
     fallback = variables.get(FALLBACK_VARIABLES["chat"])
     return LLMGenerator(
         load_chat_model(environment.chat_model, role="chat", environ=variables),
         fallback=load_chat_model(fallback, role="chat", environ=variables) if fallback else None,
+        prompts=Prompts.from_env(variables),
     )
 
 
@@ -95,6 +97,7 @@ def load_web(environment: Environment) -> WebSearch | None:
 def _llm_evaluator(environment: Environment) -> RetrievalEvaluator:
     from crag_graph.evaluators.llm import LLMEvaluator
     from crag_graph.models.chat import FALLBACK_VARIABLES, load_chat_model
+    from crag_graph.prompting import Prompts
 
     if not environment.evaluator_model:
         raise ConfigurationError(
@@ -108,4 +111,5 @@ def _llm_evaluator(environment: Environment) -> RetrievalEvaluator:
         fallback=load_chat_model(fallback, role="evaluator", environ=variables)
         if fallback
         else None,
+        prompts=Prompts.from_env(variables),
     )
