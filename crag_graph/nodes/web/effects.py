@@ -13,6 +13,8 @@ from crag_graph.models.plan import Effect
 from crag_graph.search.base import SearchResult, WebSearch
 from crag_graph.search.deadline import agather_within, gather_within
 from crag_graph.search.results import as_result
+from crag_graph.tracing.spans import Call as Span
+from crag_graph.tracing.spans import atraced, traced
 
 # So long a provider may take to say itself that it is out of time, which says more than we can.
 _GRACE = 0.3
@@ -95,9 +97,19 @@ class Searches(Effect):
         return await agather_within(calls, seconds=self.seconds + _GRACE, what=self.web.name)
 
     def _search(self, query: str) -> SearchResult:
-        found = self.web.search(query, seconds=self.seconds, **self.options)
-        return as_result(found, provider=self.web.name)
+        def search() -> SearchResult:
+            found = self.web.search(query, seconds=self.seconds, **self.options)
+            return as_result(found, provider=self.web.name)
+
+        return traced(self._span(query), search)
 
     async def _asearch(self, query: str) -> SearchResult:
-        found = await self.web.asearch(query, seconds=self.seconds, **self.options)
-        return as_result(found, provider=self.web.name)
+        async def search() -> SearchResult:
+            found = await self.web.asearch(query, seconds=self.seconds, **self.options)
+            return as_result(found, provider=self.web.name)
+
+        return await atraced(self._span(query), search)
+
+    def _span(self, query: str) -> Span:
+        about = {"max_results": self.options.get("max_results")}
+        return Span(component="web_search", name=self.web.name, query=query, metadata=about)
