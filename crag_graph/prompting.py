@@ -8,7 +8,9 @@ braces and dollar signs in questions and passages mean nothing.
 
 import dataclasses
 import hashlib
+import math
 import string
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -33,6 +35,8 @@ NAMES: dict[str, tuple[str, ...]] = {
 _HEADER = regex.compile(r"\A\s*<!--.*?-->\s*", regex.S)
 _USER = regex.compile(r"^[ \t]*<!--[ \t]*user[ \t]*-->[ \t]*$", regex.M | regex.I)
 _HASH_CHARACTERS = 12
+_FRESH_SECONDS = 1.0
+_MOST_LOADED = 100
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -69,14 +73,17 @@ class Prompt:
 class Prompts:
     """Where prompts come from: a folder of one's own, then the files of the package.
 
-    Files are read at each call: they are small, and an edit takes effect at once. That is work for
-    a thread, not for an event loop.
+    Files are read as they are needed, so that an edit takes effect without a restart. Reading is
+    work for a thread, not for an event loop; `fresh` spares it for a second.
 
     Attributes:
         folder: A folder with some or all of the files, or None.
     """
 
     folder: Path | None = None
+    _loaded: dict[tuple[str, str], tuple[float, Prompt]] = dataclasses.field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str]) -> "Prompts":
@@ -84,8 +91,13 @@ class Prompts:
         folder = environ.get("CRAG_PROMPTS", "").strip()
         return cls(Path(folder).expanduser() if folder else None)
 
+    def fresh(self, name: str, *, override: str = "") -> Prompt | None:
+        """Return a prompt that was loaded within the last second, else None. Reads no file."""
+        loaded_at, prompt = self._loaded.get((name, override), (-math.inf, None))
+        return prompt if time.monotonic() - loaded_at < _FRESH_SECONDS else None
+
     def load(self, name: str, *, override: str = "") -> Prompt:
-        """Return a prompt.
+        """Return a prompt, read now.
 
         Args:
             name: One of `NAMES`.
@@ -111,6 +123,9 @@ class Prompts:
                     f"the prompt {name!r} lacks the variable ${variable}: put it where the "
                     f"{variable} belongs"
                 )
+        if len(self._loaded) >= _MOST_LOADED:
+            self._loaded.clear()
+        self._loaded[name, override] = time.monotonic(), prompt
         return prompt
 
     def _text(self, name: str) -> str:

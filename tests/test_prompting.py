@@ -117,3 +117,16 @@ def test_the_hash_follows_from_the_text():
     assert one.hash == Prompt(name="other", system="a", user="b").hash
     assert one.hash != Prompt(name="grade", system="ab", user="").hash
     assert re.fullmatch("[0-9a-f]{12}", one.hash)
+
+
+def test_a_prompt_is_fresh_for_a_second_and_then_read_again(tmp_path, monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("crag_graph.prompting.time.monotonic", lambda: now[0])
+    prompts = Prompts(tmp_path)
+    assert prompts.fresh("grade") is None
+    (tmp_path / "grade.md").write_text("One.\n<!-- user -->\n$question $passages", encoding="utf-8")
+    loaded = prompts.load("grade")
+    assert prompts.fresh("grade") is loaded
+    assert prompts.fresh("grade", override="Mine.") is None
+    now[0] += 1.5
+    assert prompts.fresh("grade") is None

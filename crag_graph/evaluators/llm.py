@@ -29,6 +29,8 @@ from crag_graph.prompting import Prompt, Prompts
 from crag_graph.settings import EvaluationMode, Scale, Settings
 from crag_graph.text.clean import clean_text
 
+_LONG = 20_000  # characters of passages that are prepared off the event loop
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Mode:
@@ -126,11 +128,11 @@ class LLMEvaluator:
     def fingerprint(self, settings: Settings) -> str:
         """Return what scores depend on besides question and passage: mode, model and prompt.
 
-        Reads the prompt's file.
+        May read the prompt's file.
         """
         mode = settings.evaluation_mode
         endpoint = self._askers[0].endpoint
-        prompt = self._prompt(_MODES[mode].prompt, settings)
+        prompt = run(self._prompt(_MODES[mode].prompt, settings))
         return f"{self.name}:{mode}:{endpoint.host}:{endpoint.model}:{prompt.hash}"
 
     def _evaluation(
@@ -168,7 +170,7 @@ class LLMEvaluator:
 
     def _rewriting(self, question: str, settings: Settings, budget: Budget) -> Plan[Rewrite]:
         meter = Meter(budget)
-        prompt = yield Offload(lambda: self._prompt("rewrite", settings))
+        prompt = yield from self._prompt("rewrite", settings)
         queries = yield from rewrite(
             self._askers,
             prompt.render(**self._values(question, settings)),
@@ -188,13 +190,14 @@ class LLMEvaluator:
         settings: Settings,
         budget: Budget,
     ) -> Plan[tuple[Grading, list[Excerpt]]]:
-        """Return what is asked, and the excerpts; long passages and files are read in a thread."""
+        """Return what is asked of whom, and the excerpts."""
+        prompt = yield from self._prompt(name, settings)
 
-        def prepare() -> tuple[Prompt, list[Excerpt]]:
-            shown = [excerpt(passage, question, settings) for passage in passages]
-            return self._prompt(name, settings), shown
+        def show() -> list[Excerpt]:
+            return [excerpt(passage, question, settings) for passage in passages]
 
-        prompt, excerpts = yield Offload(prepare)
+        long = sum(len(passage.text) for passage in passages) > _LONG
+        excerpts: list[Excerpt] = (yield Offload(show)) if long else show()
         grading = Grading(
             askers=self._askers,
             meter=Meter(budget),
@@ -206,8 +209,12 @@ class LLMEvaluator:
         note_cuts(excerpts, grading.meter)
         return grading, excerpts
 
-    def _prompt(self, name: str, settings: Settings) -> Prompt:
-        return self._prompts.load(name, override=getattr(settings, f"prompt_{name}"))
+    def _prompt(self, name: str, settings: Settings) -> Plan[Prompt]:
+        override = getattr(settings, f"prompt_{name}")
+        prompt = self._prompts.fresh(name, override=override)
+        if prompt is None:
+            prompt = yield Offload(lambda: self._prompts.load(name, override=override))
+        return prompt
 
     def _values(self, question: str, settings: Settings) -> dict[str, str]:
         return {

@@ -46,10 +46,11 @@ def usable_queries(raw: Sequence[str], *, question: str, year: int, most: int) -
         most: How many are wanted.
     """
     found: dict[str, None] = {}
+    asked = frozenset(content_terms(question))
     for text in raw:
         for line in _lines(text):
-            query = _cleaned(line, question, year)
-            if query and _is_query(query, question):
+            query = _cleaned(line, question, asked, year)
+            if query and _is_query(query, asked):
                 found.setdefault(query)
     return list(found)[:most]
 
@@ -69,18 +70,17 @@ def _lines(text: str) -> list[str]:
     return [line for line in stripped if line and not _CHATTER.match(line.lstrip(_QUOTES))]
 
 
-def _cleaned(line: str, question: str, year: int) -> str:
+def _cleaned(line: str, question: str, asked: frozenset[str], year: int) -> str:
     line = unicodedata.normalize("NFC", line)
     if line[0] in _QUOTES and line[-1] in _QUOTES and line.count(line[0]) <= 2:
         line = line[1:-1]
     line = _ADDRESS.sub(" ", line) if not _ADDRESS.search(question) else line
     line = _OPERATOR.sub(" ", line) if not _OPERATOR.search(question) else line
-    asked = set(content_terms(question))
     words = [word for word in line.split() if _may_stay(word, asked, year)]
     return shorten(" ".join(words), LONGEST_QUERY) if words else ""
 
 
-def _may_stay(word: str, asked: set[str], year: int) -> bool:
+def _may_stay(word: str, asked: frozenset[str], year: int) -> bool:
     if not any(character.isdigit() for character in word):
         return True
     bare = word.strip(".,;:!?()[]\"'")
@@ -89,9 +89,8 @@ def _may_stay(word: str, asked: set[str], year: int) -> bool:
     return any(term in asked for term in content_terms(bare) if any(c.isdigit() for c in term))
 
 
-def _is_query(query: str, question: str) -> bool:
+def _is_query(query: str, asked: frozenset[str]) -> bool:
     words = query.split()
     if len(words) > _MOST_WORDS or len(_SENTENCE.findall(query)) > 1:
         return False
-    asked = content_terms(question)
-    return not asked or bool(set(asked) & set(content_terms(query)))
+    return not asked or not asked.isdisjoint(content_terms(query))

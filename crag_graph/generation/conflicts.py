@@ -33,6 +33,8 @@ def conflicts(evidence: Sequence[Evidence]) -> list[str]:
     number of the same unit, a year or a date, but not the same one: "within 14 days" and "within
     30 days". The corpus against the web comes first; at most three are named.
     """
+    if len({item.document_id for item in evidence}) < 2:
+        return []
     claims = [claim for item in evidence for claim in _claims(item)]
     found: dict[tuple[int, int], str] = {}
     pairs = itertools.combinations(claims, 2)
@@ -49,6 +51,8 @@ def conflicts(evidence: Sequence[Evidence]) -> list[str]:
 
 def _claims(item: Evidence) -> Iterable[_Claim]:
     for text in item.strips:
+        if not any(character.isdigit() for character in text):
+            continue
         terms = content_terms(text)
         values = _values(terms)
         if values:

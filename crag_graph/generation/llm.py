@@ -29,6 +29,7 @@ from crag_graph.settings import Settings
 _NOTHING_LEFT = (
     "I cannot answer this: the sources that were found hold nothing but orders to the reader."
 )
+_LONG = 20_000  # characters of evidence that are prepared off the event loop
 _DECLINED = "The model declined to answer this question."
 
 
@@ -76,8 +77,19 @@ class LLMGenerator:
     def _generation(
         self, request: GenerationRequest, settings: Settings, budget: Budget
     ) -> Plan[Generation]:
-        prompt, shown, found = yield Offload(lambda: self._prepared(request, settings))
-        warnings = [*shown.warnings, *found]
+        name = f"answer_{request.action}"
+        override = getattr(settings, f"prompt_{name}")
+        prompt = self._prompts.fresh(name, override=override)
+        if prompt is None:
+            prompt = yield Offload(lambda: self._prompts.load(name, override=override))
+
+        def show() -> tuple[ShownEvidence, list[str]]:
+            evidence, withhold = request.evidence, settings.withhold_instructions
+            shown = show_evidence(evidence, tokens=settings.evidence_tokens, withhold=withhold)
+            return shown, [*shown.warnings, *conflicts(evidence)]
+
+        long = sum(len(item.text) for item in request.evidence) > _LONG
+        shown, warnings = (yield Offload(show)) if long else show()
         if not shown.text:
             return Generation(answer=_NOTHING_LEFT, refused=True, warnings=warnings)
         meter = Meter(budget)
@@ -109,18 +121,6 @@ class LLMGenerator:
         return Generation(
             answer=answer, usage=meter.usage, warnings=warnings, message_id=reply.id or ""
         )
-
-    def _prepared(
-        self, request: GenerationRequest, settings: Settings
-    ) -> tuple[Prompt, ShownEvidence, list[str]]:
-        name = f"answer_{request.action}"
-        shown = show_evidence(
-            request.evidence,
-            tokens=settings.evidence_tokens,
-            withhold=settings.withhold_instructions,
-        )
-        prompt = self._prompts.load(name, override=getattr(settings, f"prompt_{name}"))
-        return prompt, shown, conflicts(request.evidence)
 
 
 def _messages(
