@@ -58,13 +58,16 @@ def ask(
         from crag_graph.cli.page import check_writable
 
         check_writable(html)  # before anything is spent
+    if settings.approve_searches:
+        from crag_graph.cli.approval import require_terminal
+
+        require_terminal()
     from crag_graph.cli.running import ask as run_graph
-    from crag_graph.graph import build_graph
     from crag_graph.services import Services
 
     services = Services.from_env(collection=collection)
     try:
-        output = run_graph(build_graph(services), question, settings=settings, where=where)
+        output = run_graph(services, question, settings=settings, where=where)
     finally:
         services.close()
     if html is not None:

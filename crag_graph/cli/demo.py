@@ -89,13 +89,12 @@ def _indexed() -> Iterator[tuple[Environment, "IngestReport"]]:
 
 def _ask(environment: Environment, question: str) -> dict[str, Any]:
     from crag_graph.cli.running import ask
-    from crag_graph.graph import build_graph
     from crag_graph.services import Services
     from crag_graph.settings import Settings
 
     services = Services.from_env(environment)
     try:
-        return ask(build_graph(services), question, settings=Settings(web_search=False))
+        return ask(services, question, settings=Settings(web_search=False))
     finally:
         services.close()
 

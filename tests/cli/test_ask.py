@@ -304,3 +304,44 @@ def test_it_fits_the_terminal(stub: Stub, capsys, monkeypatch, width):
     assert run(["ask", QUESTION, "--explain"]) == 0
     out = capsys.readouterr().out
     assert max(len(line.rstrip()) for line in out.splitlines()) <= int(width)
+
+
+def answering(monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
+    class Terminal(TextIOWrapper):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr(sys, "stdin", Terminal(BytesIO(answer.encode()), "utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("answer", "queries"),
+    [
+        ("\n", ["ferry departure"]),
+        ("yes\n", ["ferry departure"]),
+        ("ferry island timetable\n", ["ferry island timetable"]),
+        ("n\n", []),
+        ("", []),
+    ],
+)
+@pytest.mark.case(65)
+def test_a_person_approves_edits_or_refuses_the_search(stub, capsys, monkeypatch, answer, queries):
+    web = StubWeb([PAGE])
+    judge = StubEvaluator({"d1": 0.1}, query="ferry departure")
+    stub(web=web, evaluator=judge)
+    answering(monkeypatch, answer)
+    assert run(["ask", QUESTION, "--json", "--set", "approve_searches=on"]) == 0
+    out, err = capsys.readouterr()
+    assert web.queries == queries
+    assert "Search the web (stub-web) for:\n  ferry departure\n" in err
+    assert json.loads(out)["status"] == ("answered" if queries else "refused")
+    assert len(judge.calls) == 1
+
+
+def test_nobody_is_asked_where_nobody_can_answer(stub: Stub, capsys, monkeypatch):
+    retriever = StubRetriever([doc("d1")])
+    stub(retriever=retriever)
+    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(b"y"), "utf-8"))
+    assert run(["ask", QUESTION, "--set", "approve_searches=on"]) == 2
+    assert retriever.calls == []
+    assert "needs a terminal" in capsys.readouterr().err
