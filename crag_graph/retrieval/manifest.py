@@ -16,9 +16,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from crag_graph.errors import CollectionNotFoundError, StoreDamagedError, StoreError
+from crag_graph.errors import CollectionNotFoundError, StoreError
 from crag_graph.retrieval.index import CollectionSchema
-from crag_graph.retrieval.sqlite_errors import damaged, mapped
+from crag_graph.retrieval.manifest_file import read_schema, write_new
+from crag_graph.retrieval.sqlite_errors import mapped
 from crag_graph.state import plain
 
 DocumentState = Literal["pending", "done"]
@@ -26,20 +27,7 @@ DocumentState = Literal["pending", "done"]
 MANIFEST_FILE = "manifest.sqlite"
 """The name of the manifest in the folder of an embedded collection."""
 
-_APPLICATION_ID = 0x43524147  # "CRAG": tells our file from any other SQLite database
-_FORMAT = 1  # raised when the tables change
 _BUSY_SECONDS = 10.0
-
-_TABLES = """
-CREATE TABLE collection (
-    name TEXT NOT NULL, embedding_model TEXT NOT NULL, dimension INTEGER NOT NULL,
-    bm25_language TEXT NOT NULL
-);
-CREATE TABLE document (
-    document_id TEXT PRIMARY KEY, source TEXT NOT NULL, digest TEXT NOT NULL,
-    version TEXT NOT NULL, chunks INTEGER NOT NULL, state TEXT NOT NULL
-) WITHOUT ROWID;
-"""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -87,7 +75,7 @@ class Manifest:
         self._path = path
         self._connection: sqlite3.Connection | None = connection
         self._lock = threading.Lock()
-        self._schema = _read_schema(path, connection)
+        self._schema = read_schema(path, connection)
 
     @classmethod
     def create(cls, path: Path, schema: CollectionSchema) -> Self:
@@ -103,7 +91,7 @@ class Manifest:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with mapped(path):
-                _write_new(draft, schema)
+                write_new(draft, schema)
             draft.replace(path)
         except OSError as error:
             raise StoreError(f"cannot write {path}: {error.strerror or error}") from error
@@ -206,6 +194,11 @@ class Manifest:
         with self._open() as connection:
             connection.execute("DELETE FROM document WHERE document_id = ?", (plain(document_id),))
 
+    def mark_all_pending(self) -> None:
+        """Doubt every document: the next ingestion stores them all again."""
+        with self._open() as connection:
+            connection.execute("UPDATE document SET state = 'pending'")
+
     def records(self) -> list[DocumentRecord]:
         """Return every record, in the order of document ids."""
         with self._open() as connection:
@@ -236,33 +229,6 @@ class Manifest:
             if self._connection is None:
                 raise StoreError(f"the manifest {self._path} was closed before this call")
             yield self._connection
-
-
-def _write_new(draft: Path, schema: CollectionSchema) -> None:
-    with contextlib.closing(sqlite3.connect(draft, isolation_level=None)) as connection:
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {_FORMAT}")
-        connection.executescript(_TABLES)
-        row = dataclasses.astuple(schema)
-        connection.execute("INSERT INTO collection VALUES (?, ?, ?, ?)", row)
-
-
-def _read_schema(path: Path, connection: sqlite3.Connection) -> CollectionSchema:
-    def pragma(name: str) -> int:
-        return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
-
-    if pragma("application_id") != _APPLICATION_ID:
-        raise StoreDamagedError(damaged(path, "it is not a manifest"))
-    if pragma("user_version") > _FORMAT:
-        raise StoreError(f"{path} was written by a newer version of crag-graph: upgrade to read it")
-    rows = connection.execute("SELECT * FROM collection").fetchall()
-    if len(rows) != 1:
-        raise StoreDamagedError(damaged(path, "it does not say what the collection was made with"))
-    name, model, dimension, language = rows[0]
-    return CollectionSchema(
-        name=name, embedding_model=model, dimension=dimension, bm25_language=language
-    )
 
 
 def _record(row: tuple[Any, ...]) -> DocumentRecord:

@@ -38,8 +38,7 @@ def manifest_path(*, home: Path, collection: str, url: str | None = None) -> Pat
     """Return where the manifest of a collection is.
 
     That of an embedded collection lies beside it, and is made with it. For a collection on a server
-    each machine that ingests keeps its own; the first ingestion makes it. It may know less than the
-    server holds, which costs time but no chunk.
+    each machine that ingests keeps its own; the first ingestion makes it.
     """
     if not url:
         return collection_folder(home=home, collection=collection) / MANIFEST_FILE
@@ -47,6 +46,32 @@ def manifest_path(*, home: Path, collection: str, url: str | None = None) -> Pat
 
     server = hashlib.sha256(ServerAddress.parse(url).shown.encode()).hexdigest()[:16]
     return home / "servers" / server / f"{check_name(collection)}.sqlite"
+
+
+def open_manifest(*, home: Path, index: VectorIndex, url: str | None = None) -> Manifest:
+    """Return the manifest of an open collection, for ingestion.
+
+    For a collection on a server it is made where this machine has none, and what it says is
+    doubted: it may know less than the server holds, which costs time but no chunk; where the server
+    holds less than it says, every document is pending; and where the collection was made anew with
+    another embedding model, so is the manifest.
+
+    Raises:
+        StoreError: It cannot be read or written, or the server cannot be reached.
+    """
+    path = manifest_path(home=home, collection=index.schema.name, url=url)
+    if not url:
+        return Manifest.open(path)
+    if not path.is_file():
+        return Manifest.create(path, index.schema)
+    manifest = Manifest.open(path)
+    if manifest.schema != index.schema:
+        manifest.close()
+        path.unlink()
+        return Manifest.create(path, index.schema)
+    if index.count() < manifest.expected_chunks:
+        manifest.mark_all_pending()
+    return manifest
 
 
 def open_index(

@@ -19,7 +19,9 @@ from crag_graph.retrieval.store import (
     list_collections,
     manifest_path,
     open_index,
+    open_manifest,
 )
+from tests.fakes.qdrant_facade import QdrantFacade
 from tests.fakes.stores import SCHEMA, Backend, chunk
 
 
@@ -124,6 +126,53 @@ def test_each_server_has_manifests_of_its_own(tmp_path: Path) -> None:
     assert one == same
     assert len({here, one, other}) == 3
     assert "a.example" not in str(one)
+
+
+def record(name: str, *, chunks: int) -> DocumentRecord:
+    return DocumentRecord(
+        document_id=name, source="s", digest="x", version="1", chunks=chunks, state="done"
+    )
+
+
+def test_the_manifest_of_an_embedded_collection_is_believed(tmp_path: Path) -> None:
+    backend = Backend(tmp_path)
+    index = backend.make()
+    with open_manifest(home=tmp_path, index=index) as manifest:
+        manifest.put(record("a", chunks=1))
+    with open_manifest(home=tmp_path, index=index) as manifest:
+        assert manifest.expected_chunks == 1
+    backend.close()
+
+
+def test_what_a_server_lost_is_ingested_again(tmp_path: Path, facade: QdrantFacade) -> None:
+    backend = Backend(tmp_path, url=facade.url)
+    index = backend.make()
+    index.upsert([chunk("a", "x"), chunk("b", "y")])
+    with open_manifest(home=tmp_path, index=index, url=facade.url) as manifest:
+        manifest.put(record("a", chunks=1))
+    with open_manifest(home=tmp_path, index=index, url=facade.url) as manifest:
+        assert manifest.expected_chunks == 1, "the server may hold more"
+        manifest.put(record("b", chunks=1))
+    index.delete_document("a")
+    with open_manifest(home=tmp_path, index=index, url=facade.url) as manifest:
+        assert [known.state for known in manifest.records()] == ["pending", "pending"]
+    backend.close()
+
+
+def test_a_collection_made_anew_on_a_server_gets_a_new_manifest(
+    tmp_path: Path, facade: QdrantFacade
+) -> None:
+    backend = Backend(tmp_path, url=facade.url)
+    with open_manifest(home=tmp_path, index=backend.make(), url=facade.url) as manifest:
+        manifest.put(record("a", chunks=1))
+    facade.collections.pop("papers").shard.close()
+    facade.folder /= "second"
+    with open_manifest(
+        home=tmp_path, index=backend.make(embedding_model="other"), url=facade.url
+    ) as manifest:
+        assert manifest.schema.embedding_model == "other"
+        assert manifest.records() == []
+    backend.close()
 
 
 @pytest.mark.case(60)
