@@ -11,7 +11,7 @@ from crag_graph.errors import LoadError, StoreError
 from crag_graph.retrieval.chunking import Chunk, Chunker
 from crag_graph.retrieval.discovery import FoundFile
 from crag_graph.retrieval.index import Point, VectorIndex
-from crag_graph.retrieval.loaders import LOADERS_VERSION, parse, read
+from crag_graph.retrieval.loaders import LOADERS_VERSION, is_worth_loading, parse, read
 from crag_graph.retrieval.manifest import DocumentRecord, Manifest
 from crag_graph.retrieval.report import IngestProgress, IngestReport, ProgressCallback
 from crag_graph.retrieval.vectors import ChunkEmbedder
@@ -102,6 +102,9 @@ class IngestRun:
         """Put the chunks of a document among those that wait, unless it is up to date."""
         try:
             data = read(file.path, max_bytes=self.max_file_bytes)
+            if not is_worth_loading(file.path, data):
+                self.report.skipped += 1
+                return
             digest = self._digest(data)
             if record is not None and record.digest == digest and record.state == "done":
                 self.report.unchanged += 1

@@ -14,7 +14,7 @@ class IngestReport:
         changed: Documents whose content, or the way they are cut or embedded, changed.
         unchanged: Documents that were up to date.
         pruned: Documents that were removed because their files are gone.
-        skipped: Files whose format cannot be loaded.
+        skipped: Files whose format cannot be loaded, and source files that are empty or minified.
         failed: (path, reason) of what could not be indexed, as it was or in part.
         chunks: Chunks of the added and changed documents.
         seconds: Wall time.

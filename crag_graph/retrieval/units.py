@@ -210,20 +210,23 @@ def _split(
         separators,
         # Code is cut before `def`, prose behind a full stop.
         keep_separator="end" if separators is _PROSE_SEPARATORS else "start",
-        strip_whitespace=False,  # so that the pieces follow on each other, and offsets are known
+        strip_whitespace=False,  # kept inside, where offsets depend on it
         chunk_size=size,
         chunk_overlap=0,
         length_function=count,
     )
     for piece in splitter.split_text(text[start:end]):
         visible = piece.strip()
-        if visible:
-            begin = start + piece.index(visible)
-            if kind in ("code", "fence"):  # the indentation of the first line is a part of it
-                begin = max(start, text.rfind("\n", 0, begin) + 1)
-                visible = text[begin : start + len(piece)].rstrip()
-            yield Unit(start=begin, end=begin + len(visible), tokens=count(visible), kind=kind)
-        start += len(piece)
+        if not visible:
+            continue
+        # Looked for behind the piece before it: white space counts no tokens, so that the splitter
+        # takes some of it for overlap, and gives it twice.
+        begin = text.index(visible, start)
+        if kind in ("code", "fence"):  # the indentation of its first line is a part of code
+            line = text.rfind("\n", start, begin) + 1
+            begin, visible = (line, text[line:begin] + visible) if line else (begin, visible)
+        start = begin + len(visible)
+        yield Unit(start=begin, end=start, tokens=count(visible), kind=kind)
 
 
 def _separators_of(language: str) -> list[str]:

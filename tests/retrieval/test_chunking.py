@@ -313,8 +313,8 @@ def test_nothing_visible_is_lost_and_nothing_is_too_long(
     text = clean_text("".join(pieces))
     part = LoadedPart(text=text, kind=kind)  # type: ignore[arg-type]
     chunker = Chunker(strategy=strategy, size=size, overlap=size // 4)  # type: ignore[arg-type]
-    units = list(chunker._packed(part))
-    covered = {at for packed in units for at in range(packed.units[0].start, packed.units[-1].end)}
+    units = [unit for packed in chunker._packed(part) for unit in packed.units]
+    covered = {at for unit in units for at in range(unit.start, unit.end)}
     assert [c for at, c in enumerate(text) if at not in covered and not c.isspace()] == []
     check(chunker.chunk([part]), part, chunker)
 

@@ -334,3 +334,12 @@ def test_windows_do_not_tear_documents_apart(store: Store, monkeypatch: pytest.M
     assert report.chunks == store.index.count()
     assert all(record.state == "done" for record in store.manifest.records())
     assert store.manifest.expected_chunks == store.index.count()
+
+
+def test_source_files_that_nobody_reads_are_skipped(store: Store) -> None:
+    store.write(a="One.")
+    (store.docs / "__init__.py").touch()
+    (store.docs / "bundle.min.js").write_text("var a=1;" * 5000)
+    report = store.ingest()
+    assert report.ok
+    assert (report.added, report.skipped) == (1, 2)

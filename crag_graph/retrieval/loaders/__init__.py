@@ -14,7 +14,7 @@ from crag_graph.text.clean import clean_text, is_blank, shorten
 
 __all__ = [
     "DEFAULT_MAX_BYTES", "LOADERS_VERSION", "Heading", "LoadedPart", "PartKind", "extensions",
-    "is_supported", "load", "parse", "read",
+    "is_supported", "is_worth_loading", "load", "parse", "read",
 ]  # fmt: skip
 
 DEFAULT_MAX_BYTES = 100 * 1024 * 1024
@@ -30,6 +30,16 @@ _NOT_BLOCKING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 def is_supported(path: Path) -> bool:
     """Return whether there is a loader for a file of this name."""
     return loader_of(path) is not None
+
+
+def is_worth_loading(path: Path, data: bytes) -> bool:
+    """Return False for source files that nobody reads: empty ones, and minified scripts and styles.
+
+    A folder of code or of built documentation is full of them, and they are no mistake in it.
+    """
+    from crag_graph.retrieval.loaders.text import is_mere_output
+
+    return not is_mere_output(path.suffix.lower(), data)
 
 
 def load(path: Path, *, max_bytes: int = DEFAULT_MAX_BYTES) -> list[LoadedPart]:

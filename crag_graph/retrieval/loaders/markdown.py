@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from crag_graph.retrieval.loaders.base import LoadedPart, Source
 from crag_graph.retrieval.loaders.dates import iso_date
 from crag_graph.retrieval.loaders.encodings import read_text
+from crag_graph.retrieval.loaders.html import html_to_markdown
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 _IMAGE = re.compile(r"!\[([^\]\n]{0,300})\](?:\([^)\n]{0,2000}\)|\[[^\]\n]{0,200}\])")
@@ -21,6 +22,7 @@ _LONG_LINK = re.compile(r"\[([^\]\n]{1,300})\]\([^)\s]{100,5000}\)")
 _TOP_HEADING = re.compile(r"^(?:#[ \t]+([^\n]+?)[ \t#]*|(\S[^\n]*)\n=+[ \t]*)$", re.MULTILINE)
 _CODE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
 _TOP = 2000
+_RULE = re.compile(r"([=\-~_*#^+])\1{6,}")
 _SPACES = re.compile(r"\s+")
 
 
@@ -62,9 +64,21 @@ def _tidy_prose(lines: list[str]) -> list[str]:
     text = "\n".join(lines)
     if "](" in text or "![" in text:
         text = _LONG_LINK.sub(r"\1", _IMAGE.sub(r"\1", text))
+    text = shorten_rules(text)
     if "<" in text:
-        text = _LAYOUT.sub(_keep_code, _without_comments(text))
+        text = _LAYOUT.sub(_keep_code, _with_tables(_without_comments(text)))
     return text.split("\n") if lines else []
+
+
+def _with_tables(text: str) -> str:
+    """Return the text with tables in HTML as tables in Markdown."""
+    out = []
+    at = 0
+    while (start := text.find("\n<table", at)) >= 0 and (end := text.find("</table>", start)) >= 0:
+        end += len("</table>")
+        out += [text[at:start], "\n\n", html_to_markdown(text[start:end])[0], "\n"]
+        at = end
+    return "".join([*out, text[at:]])
 
 
 def _without_comments(text: str) -> str:
@@ -78,6 +92,11 @@ def _without_comments(text: str) -> str:
 
 def _keep_code(match: re.Match[str]) -> str:
     return match[0] if match[1] else ""
+
+
+def shorten_rules(text: str) -> str:
+    """Return prose with rules and borders of three marks: each mark costs a token."""
+    return _RULE.sub(r"\1\1\1", text)
 
 
 def table_lines(rows: Sequence[Sequence[str]]) -> list[str]:

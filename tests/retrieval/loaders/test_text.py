@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from crag_graph.retrieval.loaders import LoadedPart, load
+from crag_graph.retrieval.loaders import LoadedPart, is_worth_loading, load
 
 
 def loaded(tmp_path: Path, name: str, text: str) -> LoadedPart:
@@ -19,17 +19,39 @@ def test_plain_text_is_prose(tmp_path: Path) -> None:
     assert part.headings == ()
 
 
-def test_underlined_titles_are_headings(tmp_path: Path) -> None:
-    text = "Manual\n======\n\nIntro.\n\nValves\n------\n\nText.\n\nPumps\n-----\nMore.\n"
+def test_underlined_titles_are_headings_without_their_lines(tmp_path: Path) -> None:
+    text = (
+        "=======\n Manual\n=======\n\nIntro.\n\nValves\n------\n\nText.\n\nCare\n~~~~\n\n"
+        "Pumps\n-----\nMore.\n"
+    )
     part = loaded(tmp_path, "a.rst", text)
+    assert part.text == "Manual\n\nIntro.\n\nValves\n\nText.\n\nCare\n\nPumps\nMore.\n"
     assert [(heading.level, heading.title) for heading in part.headings] == [
         (1, "Manual"),
         (2, "Valves"),
+        (3, "Care"),
         (2, "Pumps"),
     ]
     assert part.metadata["title"] == "Manual"
     for heading in part.headings:
-        assert part.text[heading.start : heading.end].startswith(heading.title)
+        assert part.text[heading.start : heading.end] == heading.title
+
+
+def test_asciidoc_titles_are_headings(tmp_path: Path) -> None:
+    part = loaded(tmp_path, "a.adoc", "= Manual\n\n== Valves ==\n\nText, 1 == 1.\n")
+    assert [(heading.level, heading.title) for heading in part.headings] == [
+        (1, "Manual"),
+        (2, "Valves"),
+    ]
+
+
+def test_rules_and_borders_are_short(tmp_path: Path) -> None:
+    text = f"+{'-' * 30}+\n| a |\n+{'-' * 30}+\n\n{'*' * 70}\n\nText -- a --- b.\n"
+    assert (
+        loaded(tmp_path, "a.txt", text).text == "+---+\n| a |\n+---+\n\n***\n\nText -- a --- b.\n"
+    )
+    code = f"```\n{'-' * 30}\n```"
+    assert loaded(tmp_path, "a.md", code).text == code
 
 
 def test_a_ruled_line_is_no_heading(tmp_path: Path) -> None:
@@ -114,3 +136,33 @@ def test_hostile_markup_is_read_in_linear_time(tmp_path: Path, text: str) -> Non
     # Quadratic work on any of these takes minutes, and the run's own limit ends it.
     assert loaded(tmp_path, "a.md", text + "\nend").text.endswith("end")
     assert loaded(tmp_path, "a.rst", text + "\nend").text.endswith("end")
+
+
+@pytest.mark.case(98)
+def test_tables_in_html_become_tables(tmp_path: Path) -> None:
+    part = loaded(
+        tmp_path,
+        "a.md",
+        "# Signals\n\n<table>\n  <tr>\n    <th>name</th>\n    <th>what</th>\n  </tr>\n  <tr>\n"
+        "    <td><code>HUP</code></td>\n    <td>hang up</td>\n  </tr>\n</table>\n\nEnd.\n",
+    )
+    assert "\n| name | what |\n| --- | --- |\n| `HUP` | hang up |\n" in part.text
+    assert part.text.endswith("End.\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "worth"),
+    [
+        ("__init__.py", "", False),
+        ("__init__.py", "\n", False),
+        ("vendor.js", "var a=1;" * 2000, False),
+        ("site.css", "a{b:c}" * 2000 + "\n", False),
+        ("app.js", "var a = 1;\n" * 2000, True),
+        ("data.py", "X = " + "1" * 5000, True),
+        ("feed.xml", "<a>" * 5000, True),
+        ("empty.txt", "", True),
+        ("empty.md", "", True),
+    ],
+)
+def test_source_files_that_nobody_reads_are_told(name: str, text: str, worth: bool) -> None:
+    assert is_worth_loading(Path(name), text.encode()) is worth
