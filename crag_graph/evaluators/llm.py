@@ -22,9 +22,9 @@ from crag_graph.evaluators.llm_results import as_evaluation_error, grade_of, not
 from crag_graph.evaluators.llm_rewriting import in_words, rewrite
 from crag_graph.evaluators.query import own_query, usable_queries
 from crag_graph.models.asking import NOSTREAM, Asker, Backoff
+from crag_graph.models.forms import Form
 from crag_graph.models.meter import Meter
 from crag_graph.models.plan import Offload, Plan, arun, run
-from crag_graph.models.structured import Form
 from crag_graph.prompting import Prompt, Prompts
 from crag_graph.settings import EvaluationMode, Scale, Settings
 from crag_graph.text.clean import clean_text

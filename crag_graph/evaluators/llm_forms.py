@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from crag_graph.models.alignment import Aligned, align_json, align_text, label_number
-from crag_graph.models.structured import Form
+from crag_graph.models.forms import Form
 from crag_graph.settings import Scale
 
 _TEXT = {"type": "string"}

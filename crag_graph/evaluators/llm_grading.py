@@ -10,9 +10,10 @@ from crag_graph.evaluators.llm_forms import Sheet
 from crag_graph.models.asking import Asker
 from crag_graph.models.fallback import first_that_answers
 from crag_graph.models.fencing import Fence
+from crag_graph.models.forms import Form
 from crag_graph.models.meter import Meter
 from crag_graph.models.plan import Outcome, Plan, together
-from crag_graph.models.structured import Form, structured
+from crag_graph.models.structured import structured
 from crag_graph.prompting import Prompt
 from crag_graph.settings import Settings
 

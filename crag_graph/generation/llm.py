@@ -59,7 +59,10 @@ class LLMGenerator:
             backoff: How failed requests are repeated.
         """
         models = [model] if fallback is None else [model, fallback]
-        self._askers = [Asker(each, backoff=backoff, component="generator") for each in models]
+        self._askers = [
+            Asker(each, backoff=backoff, component="generator", wrap=VisibleModel.of)
+            for each in models
+        ]
         self._prompts = prompts or Prompts()
 
     def generate(
@@ -144,10 +147,10 @@ def _answer(asker: Asker, messages: Sequence[BaseMessage], meter: Meter) -> Plan
     Streamed refusals are lost by some clients (langchain-openai 1.7), so the second time no
     stream is asked for.
     """
-    visible = VisibleModel.of((yield from asker.model()))
-    reply = yield from asker.ask(messages, meter=meter, runnable=visible)
+    reply = yield from asker.ask(messages, meter=meter)
     if _is_empty(reply):
-        reply = yield from asker.ask(messages, meter=meter, runnable=visible.bind(stream=False))
+        at_once = (yield from asker.model()).bind(stream=False)
+        reply = yield from asker.ask(messages, meter=meter, runnable=at_once)
     end = ending(reply)
     if end == "filter":
         raise EndpointError(

@@ -3,7 +3,7 @@
 import dataclasses
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -101,6 +101,7 @@ class Asker:
         backoff: Backoff | None = None,
         tags: Sequence[str] = (),
         component: str = "model",
+        wrap: Callable[[BaseChatModel], BaseChatModel] | None = None,
     ) -> None:
         """Open the door.
 
@@ -109,8 +110,9 @@ class Asker:
             backoff: How failed requests are repeated.
             tags: For each call.
             component: Who asks, as traces call it: `evaluator`, `generator`, `rewriter`.
+            wrap: Puts something around the model that is called.
         """
-        self._models = PerLoop(model)
+        self._models = PerLoop(model, wrap=wrap)
         self.endpoint = Endpoint.of(model)
         self.tags = tuple(tags)
         call = Call(component=component, name=self.endpoint.model).config

@@ -7,6 +7,7 @@ its answer can never be read. So each further loop gets a client of its own.
 
 import asyncio
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -17,10 +18,18 @@ _OWNERS: "weakref.WeakKeyDictionary[Any, weakref.ref[_Loop]]" = weakref.WeakKeyD
 
 
 class PerLoop:
-    """A chat model, and its copies for the event loops that may not share its connections."""
+    """A chat model, and its copies for the event loops that may not share its connections.
 
-    def __init__(self, model: BaseChatModel) -> None:
-        self.model = model
+    Attributes:
+        model: What is called outside of an event loop, and on the first one.
+    """
+
+    def __init__(
+        self, model: BaseChatModel, *, wrap: Callable[[BaseChatModel], BaseChatModel] | None = None
+    ) -> None:
+        self._inner = model
+        self._wrap = wrap or (lambda inner: inner)
+        self.model = self._wrap(model)
         self._copies: weakref.WeakKeyDictionary[_Loop, BaseChatModel] = weakref.WeakKeyDictionary()
 
     async def get(self) -> BaseChatModel:
@@ -28,11 +37,11 @@ class PerLoop:
         loop = asyncio.get_running_loop()
         if copy := self._copies.get(loop):
             return copy
-        if _own(_pool(self.model), loop):
+        if _own(_pool(self._inner), loop):
             return self.model
         # A new client reads certificates from disk.
-        copy = await asyncio.to_thread(_with_own_connections, self.model)
-        return self._copies.setdefault(loop, copy)
+        copy = await asyncio.to_thread(_with_own_connections, self._inner)
+        return self._copies.setdefault(loop, self._wrap(copy))
 
 
 def _pool(model: BaseChatModel) -> Any:

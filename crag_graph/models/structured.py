@@ -6,13 +6,10 @@ lives. Whatever the method, a reply is read from its tool call or from its text:
 reasoning blocks and content blocks. Bounds are not sent; what is read is checked here.
 """
 
-import dataclasses
-import inspect
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
 
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import Runnable
 
@@ -20,7 +17,9 @@ from crag_graph.errors import BudgetExceededError, ModelError
 from crag_graph.models.asking import Asker
 from crag_graph.models.endpoint import Endpoint
 from crag_graph.models.failures import EndpointError, cut_off
+from crag_graph.models.forms import Form
 from crag_graph.models.meter import Meter
+from crag_graph.models.methods import METHODS, bound
 from crag_graph.models.plan import Plan
 from crag_graph.models.reply import (
     ending,
@@ -33,52 +32,8 @@ from crag_graph.models.reply import (
 
 T = TypeVar("T")
 
-METHODS = ("json_schema", "function_calling", "json_mode", "text")
 _LONGEST_SHOWN = 2000
 _LONGEST_QUOTED = 160
-# langchain-openai answers a wish for json_schema with a warning and a tool call for these.
-_WITHOUT_JSON_SCHEMA = ("gpt-3", "gpt-4-")
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Form(Generic[T]):
-    """What a reply must hold, and how it is read.
-
-    Attributes:
-        name: A name that tools may have: letters and underscores.
-        description: One sentence that says what it is.
-        properties: JSON Schema of the properties, all of them required; without bounds.
-        example: A filled-in form that is shown to the model, since servers may ignore schemas.
-        read: Takes a JSON value; raises ValueError, whose text the model is told, when it is of
-            no use.
-        read_text: The same for a reply that holds no JSON.
-    """
-
-    name: str
-    description: str
-    properties: Mapping[str, Any]
-    example: Mapping[str, Any]
-    read: Callable[[Any], T]
-    read_text: Callable[[str], T]
-
-    @property
-    def schema(self) -> dict[str, Any]:
-        """The schema as it is sent: closed, everything required, as strict modes want it."""
-        return {
-            "title": self.name,
-            "description": self.description,
-            "type": "object",
-            "properties": dict(self.properties),
-            "required": list(self.properties),
-            "additionalProperties": False,
-        }
-
-    @property
-    def instruction(self) -> str:
-        """The words that ask for it."""
-        return "Answer with one JSON object of this form and nothing else:\n" + json.dumps(
-            self.example, ensure_ascii=False
-        )
 
 
 class Ladder:
@@ -130,7 +85,7 @@ def structured(
     refused: EndpointError | None = None
     model = yield from asker.model()
     for method in ladder.methods(asker.endpoint):
-        runnable = _bound(model, form, method, name=asker.endpoint.model)
+        runnable = bound(model, form, method, name=asker.endpoint.model)
         if runnable is None:
             continue
         try:
@@ -211,27 +166,6 @@ def _reading(reply: AIMessage, form: Form[T], endpoint: Endpoint) -> T:
 def _candidates(reply: AIMessage) -> Iterator[Any]:
     yield from tool_arguments(reply)
     yield from json_values(visible_text(reply))
-
-
-def _bound(
-    model: BaseChatModel, form: Form[Any], method: str, *, name: str
-) -> Runnable[Any, Any] | None:
-    """Return the model with the method bound to it, or None when its class does not know it."""
-    if method == "text":
-        return model
-    if method == "json_schema" and _known_without_schema(name):
-        return None
-    make = model.with_structured_output
-    takes_strict = "strict" in inspect.signature(make).parameters and method != "json_mode"
-    options: dict[str, Any] = {"strict": True} if takes_strict else {}
-    try:
-        return make(form.schema, method=method, include_raw=True, **options)
-    except (NotImplementedError, ValueError, TypeError):
-        return None
-
-
-def _known_without_schema(name: str) -> bool:
-    return name == "gpt-4" or name.startswith(_WITHOUT_JSON_SCHEMA)
 
 
 def _extended(messages: Sequence[BaseMessage], text: str) -> list[BaseMessage]:

@@ -10,9 +10,10 @@ from crag_graph.budget import Budget
 from crag_graph.errors import ModelError
 from crag_graph.models.alignment import align_json, align_text
 from crag_graph.models.asking import Asker
+from crag_graph.models.forms import Form
 from crag_graph.models.meter import Meter
 from crag_graph.models.plan import Pause, arun, run
-from crag_graph.models.structured import Form, Ladder, structured
+from crag_graph.models.structured import Ladder, structured
 from tests.fakes.openai_server import OpenAIServer, Reply, as_json, error
 
 PROMPT = [SystemMessage("Grade."), HumanMessage("Three passages.")]
@@ -275,7 +276,6 @@ def test_an_answer_in_the_content_is_taken_where_a_tool_call_was_asked_for(serve
 
 
 @pytest.mark.case(22)
-@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")  # openai's own parsing helper
 def test_text_blocks_are_joined_and_others_left_out(server, grade):
     blocks = [
         {"type": "thinking", "thinking": '{"scores":[1,1,1]}'},

@@ -1,0 +1,49 @@
+"""What a reply must hold, and how it is read."""
+
+import dataclasses
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Form(Generic[T]):
+    """What a reply must hold, and how it is read.
+
+    Attributes:
+        name: A name that tools may have: letters and underscores.
+        description: One sentence that says what it is.
+        properties: JSON Schema of the properties, all of them required; without bounds.
+        example: A filled-in form that is shown to the model, since servers may ignore schemas.
+        read: Takes a JSON value; raises ValueError, whose text the model is told, when it is of
+            no use.
+        read_text: The same for a reply that holds no JSON.
+    """
+
+    name: str
+    description: str
+    properties: Mapping[str, Any]
+    example: Mapping[str, Any]
+    read: Callable[[Any], T]
+    read_text: Callable[[str], T]
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The schema as it is sent: closed, everything required, as strict modes want it."""
+        return {
+            "title": self.name,
+            "description": self.description,
+            "type": "object",
+            "properties": dict(self.properties),
+            "required": list(self.properties),
+            "additionalProperties": False,
+        }
+
+    @property
+    def instruction(self) -> str:
+        """The words that ask for it."""
+        return "Answer with one JSON object of this form and nothing else:\n" + json.dumps(
+            self.example, ensure_ascii=False
+        )
