@@ -55,8 +55,19 @@ class EngineCollection:
             "segments_count": 1,
             "config": {
                 "params": params.model_dump(mode="json", exclude_none=True),
-                "hnsw_config": {"m": 16, "ef_construct": 100, "full_scan_threshold": 10000},
-                "optimizer_config": {"default_segment_number": 0, "flush_interval_sec": 5},
+                "hnsw_config": {
+                    "m": 16,
+                    "ef_construct": 100,
+                    "full_scan_threshold": 10000,
+                    "max_indexing_threads": 0,
+                },
+                "optimizer_config": {
+                    "deleted_threshold": 0.2,
+                    "vacuum_min_vector_number": 1000,
+                    "default_segment_number": 0,
+                    "flush_interval_sec": 5,
+                },
+                "wal_config": {"wal_capacity_mb": 32, "wal_segments_ahead": 0},
                 "metadata": self.made_with.metadata if keeps_metadata else None,
             },
             "payload_schema": {

@@ -2,6 +2,7 @@
 client's own models and answered by the embedded engine, and any of them can be made to fail."""
 
 import dataclasses
+import importlib.metadata
 import threading
 import time
 from collections.abc import Mapping
@@ -15,6 +16,8 @@ from pydantic import TypeAdapter
 from qdrant_client import models
 
 from tests.fakes.qdrant_engine import EngineCollection, Refused
+
+CLIENT_VERSION = importlib.metadata.version("qdrant-client")
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -57,7 +60,7 @@ class QdrantFacade:
         *,
         strict: bool = False,
         api_key: str | None = None,
-        version: str = "1.20.0",
+        version: str = CLIENT_VERSION,
         keeps_metadata: bool = True,
     ) -> None:
         self.folder = folder
