@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 _WORDS = re.compile(r"\S+")
 _PIECES = re.compile(r"[^\W\d_]+|\d+|[^\w\s]|_")
@@ -76,8 +77,8 @@ def counter_for(embeddings: object) -> TokenCounter:
 
     That is a method `count_tokens(text)` and an attribute `name`, as the local embeddings have.
     """
-    count = getattr(embeddings, "count_tokens", None)
+    count: Any = getattr(embeddings, "count_tokens", None)
     name = getattr(embeddings, "name", None)
-    if callable(count) and isinstance(name, str):
-        return TokenCounter(name=name, count=count)
+    if count is not None and isinstance(name, str):
+        return TokenCounter(name=name, count=lambda text: int(count(text)))
     return ESTIMATE
