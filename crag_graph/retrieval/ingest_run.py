@@ -142,7 +142,11 @@ class IngestRun:
     def _keep_stored(self, document: _Document) -> None:
         """Take those chunks off the list that an interrupted run stored."""
         ids = [document.point_id(position) for position in range(document.chunks)]
-        stored = {hit.id for hit in self.index.retrieve(ids)}
+        stored = {
+            hit.id
+            for at in range(0, len(ids), WINDOW)
+            for hit in self.index.retrieve(ids[at : at + WINDOW])
+        }
         self._waiting = [
             (owner, chunk)
             for owner, chunk in self._waiting
