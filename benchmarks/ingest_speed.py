@@ -3,9 +3,10 @@
     python -m benchmarks.ingest_speed [--files 300]
 
 Writes a folder of mixed documents, ingests it into an embedded store with the local model, and
-ingests the unchanged folder once more. Then the model alone embeds the same chunks, all in one call,
-which suits it best. Where other programs load the machine, wall times of runs after one another do
-not compare; processor time does, and so does the share of the ingestion that passed in the model.
+ingests the unchanged folder once more. Then the model alone embeds the same chunks, all in one
+call, which suits it best. Where other programs load the machine, wall times of runs after one
+another do not compare; processor time does, and so does the share of the ingestion that passed in
+the model.
 """
 
 import argparse
