@@ -71,10 +71,9 @@ def discover(paths: Sequence[Path]) -> Discovery:
     for path in paths:
         try:
             path.stat()
-        except OSError as error:
-            raise InputError(
-                f"{path} cannot be ingested: {(error.strerror or str(error)).lower()}"
-            ) from error
+        except (OSError, ValueError) as error:  # a NUL in the name is a ValueError
+            reason = (getattr(error, "strerror", None) or str(error)).lower()
+            raise InputError(f"{path} cannot be ingested: {reason}") from error
         if path.is_dir():
             walk.folder(path)
         else:

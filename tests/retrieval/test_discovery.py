@@ -89,6 +89,8 @@ def test_a_folder_that_must_not_be_read_is_reported(
 def test_a_missing_path_is_an_error_that_names_it(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"gone cannot be ingested: no such file"):
         discover([tmp_path / "gone"])
+    with pytest.raises(InputError, match="cannot be ingested"):
+        discover([Path("a\x00b")])
     with pytest.raises(InputError, match="no path to ingest"):
         discover([])
 
