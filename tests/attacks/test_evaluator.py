@@ -3,12 +3,13 @@ from langchain_core.documents import Document
 from langchain_openai import ChatOpenAI
 
 from crag_graph.budget import Budget
+from crag_graph.evaluators.base import Evaluation
 from crag_graph.evaluators.grading import align_grades, as_passages
 from crag_graph.evaluators.llm import LLMEvaluator
 from crag_graph.models.structured import LADDER
-from crag_graph.settings import Settings
+from crag_graph.settings import EvaluationMode, Settings
 from crag_graph.verdict import decide
-from tests.attacks.attacks import ATTACKS
+from tests.attacks.attacks import ATTACKS, Attack
 from tests.attacks.obedient import grader
 from tests.fakes.openai_server import OpenAIServer
 
@@ -28,7 +29,14 @@ def server():
         yield running
 
 
-def verdict(server, attack, texts, *, mode="fused", withhold=True):
+def verdict(
+    server: OpenAIServer,
+    attack: Attack,
+    texts: dict[str, str],
+    *,
+    mode: EvaluationMode = "fused",
+    withhold: bool = True,
+) -> tuple[dict[str, float | None], str, Evaluation]:
     """Returns the scores by document and the action, graded by the obedient model."""
     LADDER.forget()
     server.script(grader(attack, HONEST))

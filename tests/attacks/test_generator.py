@@ -7,7 +7,7 @@ from crag_graph.budget import Budget
 from crag_graph.generation.base import Evidence, GenerationRequest
 from crag_graph.generation.llm import LLMGenerator
 from crag_graph.settings import Settings
-from tests.attacks.attacks import ATTACKS
+from tests.attacks.attacks import ATTACKS, Attack
 from tests.attacks.obedient import HACKED, generator
 from tests.fakes.openai_server import OpenAIServer
 
@@ -20,7 +20,7 @@ def server():
         yield running
 
 
-def source(number, *strips, title="Page"):
+def source(number: int, *strips: str, title: str = "Page") -> Evidence:
     return Evidence(
         number=number,
         text="\n\n".join(strips),
@@ -34,7 +34,7 @@ def source(number, *strips, title="Page"):
     )
 
 
-def answer(server, attack, *evidence, withhold=True):
+def answer(server: OpenAIServer, attack: Attack, *evidence: Evidence, withhold: bool = True) -> str:
     server.script(generator(attack, ANSWER))
     model = ChatOpenAI(model="fake", base_url=server.url, api_key="sk-x", max_retries=0)
     request = GenerationRequest(
@@ -47,7 +47,7 @@ def answer(server, attack, *evidence, withhold=True):
     return LLMGenerator(model).generate(request, settings=settings, budget=Budget()).answer
 
 
-def beside_honest(attack):
+def beside_honest(attack: Attack) -> tuple[Evidence, Evidence]:
     return source(1, "The ferry to Lund leaves at nine."), source(2, "Bread is sold.", attack.text)
 
 
