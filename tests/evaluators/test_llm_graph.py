@@ -1,6 +1,7 @@
 import json
 
 import pytest
+from blockbuster import blockbuster_ctx
 from langchain_core.documents import Document
 from langchain_openai import ChatOpenAI
 
@@ -111,3 +112,13 @@ def test_a_budget_of_calls_leaves_an_extractive_answer_and_says_so(server):
     assert server.requests == []
     assert state["status"] == "answered"
     assert any("budget" in note for note in state["decision"]["fallbacks"])
+
+
+@pytest.mark.case(59)
+async def test_nothing_blocks_the_event_loop(server):
+    made = graph(server, "ambiguous")
+    with blockbuster_ctx():
+        for mode in ("fused", "staged", "per_passage"):
+            settings = Settings(evaluation_mode=mode, verify_quotes=True)
+            state = await made.ainvoke(QUESTION, context=settings)
+            assert state["status"] == "answered"
