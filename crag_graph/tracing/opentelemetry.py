@@ -1,9 +1,15 @@
 """OpenTelemetry traces of every run, for Phoenix or any other collector."""
 
+import contextlib
+import os
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from crag_graph.errors import ConfigurationError
 from crag_graph.tracing.payloads import trace_payloads
+
+ENDPOINT_VARIABLE = "CRAG_OTEL_ENDPOINT"
+"""Where the LangGraph server sends traces, for example `http://127.0.0.1:6006/v1/traces`."""
 
 if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
@@ -45,3 +51,34 @@ def instrument(
     instrumentor = LangChainInstrumentor()
     instrumentor.instrument(tracer_provider=provider, config=config)
     return instrumentor
+
+
+@contextlib.contextmanager
+def instrumented(environ: Mapping[str, str] = os.environ) -> Iterator[None]:
+    """Send traces to the collector that `CRAG_OTEL_ENDPOINT` names; nothing where it names none.
+
+    Raises:
+        ConfigurationError: A package of the extra `otel` is missing.
+    """
+    endpoint = environ.get(ENDPOINT_VARIABLE, "").strip()
+    if not endpoint:
+        yield
+        return
+    try:
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    except ImportError:
+        raise ConfigurationError(
+            f"{ENDPOINT_VARIABLE} is set, which needs packages that are not installed: run "
+            '`pip install "crag-graph[otel]"`'
+        ) from None
+    provider = TracerProvider(resource=Resource.create({"service.name": "crag-graph"}))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=endpoint)))
+    instrumentor = instrument(provider, payloads=trace_payloads(environ))
+    try:
+        yield
+    finally:
+        instrumentor.uninstrument()
+        provider.shutdown()

@@ -10,6 +10,7 @@ import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
+from tests.fakes.collector import Collector
 from tests.fakes.grader import by_text
 from tests.fakes.langgraph_server import LangGraphServer
 from tests.fakes.openai_server import OpenAIServer, Reply, Request
@@ -42,6 +43,7 @@ class Served:
     documents: Path
     model: OpenAIServer | None = None
     web: WebServer | None = None
+    traces: Collector | None = None
 
     @property
     def url(self) -> str:
@@ -103,10 +105,14 @@ def script() -> Script:
 
 @pytest.fixture(scope="session")
 def modelled(tmp_path_factory: pytest.TempPathFactory, script: Script) -> Iterator[Served]:
-    """A chat model that grades and answers, and a search engine, both on loopback."""
+    """A chat model that grades and answers, a search engine, and a collector of traces."""
     folder = tmp_path_factory.mktemp("modelled")
     documents = _documents(folder / "documents")
-    with OpenAIServer(script) as model, WebServer(SEARXNG.answer(lambda _: [PAGE])) as web:
+    with (
+        OpenAIServer(script) as model,
+        WebServer(SEARXNG.answer(lambda _: [PAGE])) as web,
+        Collector() as traces,
+    ):
         variables = {
             "CRAG_HOME": str(folder / "home"),
             "CRAG_INGEST_ROOT": str(documents),
@@ -115,9 +121,12 @@ def modelled(tmp_path_factory: pytest.TempPathFactory, script: Script) -> Iterat
             "CRAG_CHAT_MODEL": "openai:fake",
             "CRAG_WEB_SEARCH": "searxng",
             "SEARXNG_URL": web.url,
+            "CRAG_OTEL_ENDPOINT": f"{traces.url}/v1/traces",
+            "CRAG_TRACE_PAYLOADS": "off",
+            "OTEL_BSP_SCHEDULE_DELAY": "100",
         }
         with LangGraphServer(folder, variables=variables) as server:
-            served = Served(server, documents, model, web)
+            served = Served(server, documents, model, web, traces)
             _index(served)
             yield served
             assert "BlockingError" not in server.log

@@ -125,3 +125,20 @@ async def test_another_prompt_is_the_runs_own(model_client: LangGraphClient, mod
     context: Any = CORPUS_ONLY | {"prompt_answer_correct": own, "upper": 0.4}
     await model_client.runs.wait(None, "crag", input=FERRY, context=context)
     assert modelled.model.requests[-1].system.startswith("Answer in verse.")
+
+
+async def test_traces_reach_the_collector_without_any_text(
+    model_client: LangGraphClient, modelled: Served
+):
+    assert modelled.traces is not None
+    out: Any = await model_client.runs.wait(None, "crag", input=FERRY, context=CORPUS_ONLY)
+    assert out["status"] == "answered"
+    for _ in range(100):
+        if b"generator:fake" in modelled.traces.everything:
+            break
+        await asyncio.sleep(0.1)
+    sent = modelled.traces.everything
+    for name in (b"retriever:hybrid", b"evaluator:fake", b"generator:fake", b"crag-graph"):
+        assert name in sent
+    for text in (b"pumping station", b"ferry", b"at nine", b"TESTLEAK"):
+        assert text not in sent

@@ -1,16 +1,14 @@
 """What leaves the process for LangSmith, read off the wire by a server on loopback."""
 
-import gzip
-import http.server
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import zstandard
+
+from tests.fakes.collector import Collector
 
 PROGRAM = """
 from langchain_core.tracers.langchain import wait_for_all_tracers
@@ -31,43 +29,10 @@ wait_for_all_tracers()
 """
 
 
-class _Handler(http.server.BaseHTTPRequestHandler):
-    received: list[bytes]
-
-    def do_GET(self) -> None:
-        self._answer(b"{}")
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        encoding = self.headers.get("Content-Encoding")
-        if encoding == "zstd":
-            body = zstandard.ZstdDecompressor().decompressobj().decompress(body)
-        elif encoding == "gzip":
-            body = gzip.decompress(body)
-        self.received.append(body)
-        self._answer(b"{}", 202)
-
-    do_PATCH = do_POST
-
-    def _answer(self, body: bytes, status: int = 200) -> None:
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 @pytest.fixture
-def langsmith() -> Iterator[tuple[str, list[bytes]]]:
-    handler = type("Handler", (_Handler,), {"received": []})
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}", handler.received
-        server.shutdown()
-        thread.join()
+def langsmith() -> Iterator[Collector]:
+    with Collector() as server:
+        yield server
 
 
 def traced(url: str, payloads: str) -> None:
@@ -90,17 +55,15 @@ def traced(url: str, payloads: str) -> None:
 
 
 def test_with_payloads_the_trace_tells_everything(langsmith):
-    url, received = langsmith
-    traced(url, "on")
-    sent = b"".join(received)
+    traced(langsmith.url, "on")
+    sent = langsmith.everything
     for part in (b"MARKER-D", b"MARKER-Q", b"MARKER-A", b"retriever:stub", b"customer"):
         assert part in sent
 
 
 def test_without_payloads_no_text_leaves_the_process(langsmith):
-    url, received = langsmith
-    traced(url, "off")
-    sent = b"".join(received)
+    traced(langsmith.url, "off")
+    sent = langsmith.everything
     assert b"MARKER" not in sent
     for part in (b"retriever:stub", b'"answered"', b"GenerationError [withheld]", b"withheld: 34"):
         assert part in sent
