@@ -1,6 +1,6 @@
 """What the graph itself costs a question, beside an empty LangGraph graph with as many nodes.
 
-    python benchmarks/graph_overhead.py [--questions 40] [--rounds 40]
+    python -m benchmarks.graph_overhead [--questions 40] [--rounds 40]
 
 Every collaborator is an instant fake with one short passage, so that only the graph's own work is
 left: checking the question, strips, verdict, decision card, citations. Both graphs run in turn in

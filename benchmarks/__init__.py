@@ -1,0 +1,1 @@
+"""Commands that print the figures; each runs as `python -m benchmarks.NAME`."""
