@@ -15,7 +15,7 @@ from crag_graph.nodes.web.effects import Ready, Searches
 from crag_graph.nodes.web.findings import Findings
 from crag_graph.nodes.web.gate import judge
 from crag_graph.nodes.web.queries import private, propose
-from crag_graph.search.base import SearchFilters, SearchResult, WebSearch
+from crag_graph.search.base import SearchFilters, SearchResult, WebSearch, filtering
 from crag_graph.search.deadline import remaining
 from crag_graph.search.queries import another_query, fitted, sub_queries
 from crag_graph.search.rank import is_time_sensitive, merge, order
@@ -162,5 +162,4 @@ def _options(settings: Settings) -> dict[str, Any]:
         include_domains=settings.include_domains,
         exclude_domains=settings.exclude_domains,
     )
-    given = {} if filters == SearchFilters() else {"filters": filters}
-    return {"max_results": settings.max_results, **given}
+    return {"max_results": settings.max_results, **filtering(filters)}

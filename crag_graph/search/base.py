@@ -47,6 +47,15 @@ class SearchResult:
     notes: Sequence[str] = ()
 
 
+def filtering(filters: SearchFilters | None) -> dict[str, SearchFilters]:
+    """Return `filters` as a keyword argument, none where there are none.
+
+    A `WebSearch` that was written without filters in mind is thus only asked for them when a run
+    wants any.
+    """
+    return {} if filters is None or filters == SearchFilters() else {"filters": filters}
+
+
 @runtime_checkable
 class WebSearch(Protocol):
     """Finds text outside the corpus.

@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 
 from crag_graph.errors import ConfigurationError, SearchError, SearchUnavailableError
-from crag_graph.search.base import SearchFilters, SearchResult, WebSearch
+from crag_graph.search.base import SearchFilters, SearchResult, WebSearch, filtering
 from crag_graph.search.deadline import remaining
 from crag_graph.search.results import as_result
 
@@ -45,7 +45,7 @@ class SearchChain:
                     query,
                     max_results=max_results,
                     seconds=remaining(deadline) / left,
-                    filters=filters,
+                    **filtering(filters),
                 )
                 return self._answered(found, provider, failures)
             except SearchError as error:
@@ -69,7 +69,7 @@ class SearchChain:
                     query,
                     max_results=max_results,
                     seconds=remaining(deadline) / left,
-                    filters=filters,
+                    **filtering(filters),
                 )
                 return self._answered(found, provider, failures)
             except SearchError as error:

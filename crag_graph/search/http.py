@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 import httpx
 
 from crag_graph.errors import ConfigurationError, SearchError, SearchUnavailableError
-from crag_graph.transient import RetryPolicy, aretry
 from crag_graph.search.base import MAX_QUERY_CHARACTERS, SearchFilters, SearchResult
 from crag_graph.search.deadline import call_within, remaining, too_late
 from crag_graph.search.failures import (
@@ -24,6 +23,7 @@ from crag_graph.search.failures import (
 )
 from crag_graph.search.results import Hit, to_result
 from crag_graph.text.clean import shorten
+from crag_graph.transient import RetryPolicy, aretry
 
 MAX_BODY_BYTES = 8 * 1024 * 1024
 """The largest answer that is read, decompressed."""
@@ -79,6 +79,7 @@ class Asked:
     query: str
     max_results: int
     filters: SearchFilters
+    seconds: float
 
 
 class HTTPSearch(abc.ABC):
@@ -153,6 +154,7 @@ class HTTPSearch(abc.ABC):
             query=shorten(query, self.longest_query),
             max_results=min(max_results, self.most_results),
             filters=filters or SearchFilters(),
+            seconds=seconds,
         )
         late: SearchError
         try:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from crag_graph.errors import SearchQuotaError
-from crag_graph.search.base import SearchFilters, SearchResult, WebSearch
+from crag_graph.search.base import SearchFilters, SearchResult, WebSearch, filtering
 
 _CREATE = (
     "CREATE TABLE IF NOT EXISTS searches (month TEXT, provider TEXT, sent INTEGER NOT NULL, "
@@ -160,7 +160,7 @@ class LimitedSearch:
         if self._ledger is not None:
             self._ledger.spend(self.name)
         left = seconds - (time.monotonic() - started)
-        return self.inner.search(query, max_results=max_results, seconds=left, filters=filters)
+        return self.inner.search(query, max_results=max_results, seconds=left, **filtering(filters))
 
     async def asearch(
         self,
@@ -177,7 +177,7 @@ class LimitedSearch:
             await asyncio.to_thread(self._ledger.spend, self.name)
         left = seconds - (time.monotonic() - started)
         return await self.inner.asearch(
-            query, max_results=max_results, seconds=left, filters=filters
+            query, max_results=max_results, seconds=left, **filtering(filters)
         )
 
     def _reserve(self, seconds: float) -> float:

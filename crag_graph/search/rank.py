@@ -28,6 +28,16 @@ def is_time_sensitive(question: str, *, today: datetime.date) -> bool:
     return _CURRENT.search(question) is not None or str(today.year) in question
 
 
+def document_key(document: Document) -> str:
+    """Return what tells web results apart: the page, or the passage of a second corpus."""
+    source = str(document.metadata.get("source") or "")
+    url = web_url(source)
+    if url is not None:
+        return page_key(url)
+    # Several passages of a second corpus share a source, so their texts tell them apart.
+    return f"{source}\n{document.page_content}"
+
+
 def merge(results: Sequence[SearchResult]) -> list[Document]:
     """Return the documents of all results, each page once, those first that several searches found.
 
@@ -38,7 +48,7 @@ def merge(results: Sequence[SearchResult]) -> list[Document]:
     pages: dict[str, Document] = {}
     for result in results:
         for rank, document in enumerate(result.documents, start=1):
-            key = _key(document)
+            key = document_key(document)
             scores[key] = scores.get(key, 0.0) + 1 / (_CONSTANT + rank)
             pages[key] = _joined(pages[key], document) if key in pages else document
     return [pages[key] for key in sorted(pages, key=lambda key: -scores[key])]
@@ -71,15 +81,6 @@ def order(
             break
         kept.append(document)
     return kept
-
-
-def _key(document: Document) -> str:
-    source = str(document.metadata.get("source") or "")
-    url = web_url(source)
-    if url is not None:
-        return page_key(url)
-    # Several passages of a second corpus share a source, so their texts tell them apart.
-    return f"{source}\n{document.page_content}"
 
 
 def _joined(first: Document, second: Document) -> Document:

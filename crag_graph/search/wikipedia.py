@@ -20,6 +20,7 @@ from crag_graph.search.http import Asked, HTTPSearch
 from crag_graph.search.results import Hit
 
 _FULL_PAGES = 2
+_SHARE_FOR_PAGES = 0.4  # of the search's seconds
 # What the API calls a passing failure, https://www.mediawiki.org/wiki/API:Errors_and_warnings
 _PASSING = ("maxlag", "readonly", "internal_api_error", "cirrussearch-", "search-error", "timeout")
 _LIMITS = ("ratelimited", "request-limit-reached", "actionthrottled", "toomanyrequests")
@@ -56,7 +57,8 @@ class WikipediaSearch(HTTPSearch):
         response = await client.send(self._search(client, asked))
         pages = _pages(json_object(self._place, response.content))
         wanted = pages[:_FULL_PAGES]
-        texts = await asyncio.gather(*(self._whole_text(client, page) for page in wanted))
+        seconds = asked.seconds * _SHARE_FOR_PAGES
+        texts = await asyncio.gather(*(self._whole_text(client, page, seconds) for page in wanted))
         for page, text in zip(wanted, texts, strict=True):
             page["text"] = text
         notes = []
@@ -67,16 +69,19 @@ class WikipediaSearch(HTTPSearch):
             notes.append(f"{self._place} does not search by the age of pages")
         return await self._result({"pages": pages, "notes": notes}, asked)
 
-    async def _whole_text(self, client: httpx.AsyncClient, page: Mapping[str, Any]) -> str | None:
+    async def _whole_text(
+        self, client: httpx.AsyncClient, page: Mapping[str, Any], seconds: float
+    ) -> str | None:
         """Return the text of the article; None when it cannot be had, and its introduction must do.
 
-        What is out of time or cancelled is not caught here.
+        It must not cost the search what it has already, hence the `seconds` of its own.
         """
         params = {"prop": "extracts", "explaintext": "1", "pageids": str(page.get("pageid"))}
         try:
-            response = await client.send(self._query(client, params))
+            async with asyncio.timeout(seconds):
+                response = await client.send(self._query(client, params))
             found = _pages(json_object(self._place, response.content))
-        except (SearchError, httpx.TransportError):
+        except (SearchError, httpx.TransportError, TimeoutError):
             return None
         text = found[0].get("extract") if found else None
         return text if isinstance(text, str) else None

@@ -126,6 +126,21 @@ async def test_filters_reach_every_provider():
     assert first.filters == second.filters == filters
 
 
+async def test_a_provider_that_knows_no_filters_is_not_asked_for_them_in_vain():
+    class Simple:
+        name = "simple"
+
+        def search(self, query, *, max_results, seconds):
+            return list(FOUND.documents)
+
+        async def asearch(self, query, *, max_results, seconds):
+            return self.search(query, max_results=max_results, seconds=seconds)
+
+    chain = SearchChain([Provider("a", SearchQuotaError("x")), Simple()])  # type: ignore[list-item]
+    assert (await both(chain)).documents == FOUND.documents
+    assert (await both(chain, filters=SearchFilters())).documents == FOUND.documents
+
+
 def test_a_chain_of_nobody_is_refused_and_a_chain_is_named_by_its_providers():
     with pytest.raises(ConfigurationError):
         SearchChain([])

@@ -11,6 +11,7 @@ from crag_graph.errors import BudgetExceededError, SearchError
 from crag_graph.evaluators.base import Evaluation, Passage
 from crag_graph.evaluators.grading import align_grades, scored_strips
 from crag_graph.search.base import SearchResult
+from crag_graph.search.rank import document_key
 from crag_graph.settings import Settings, Thresholds
 from crag_graph.state import Grade, NodeUsage, Strip, as_documents
 from crag_graph.text.strips import deduplicate, select
@@ -78,8 +79,8 @@ class Findings:
     def found(self, documents: Sequence[Document]) -> list[Document]:
         """Take down `documents`, and return those that are new, each with its id."""
         before = {document.id for document in self.documents}
-        known = {document.metadata.get("source") for document in self.documents}
-        new = [item for item in documents if item.metadata.get("source") not in known]
+        known = {document_key(document) for document in self.documents}
+        new = [item for item in documents if document_key(item) not in known]
         self.documents = as_documents(None, [*self.documents, *new])
         return [document for document in self.documents if document.id not in before]
 
