@@ -35,7 +35,7 @@ def bound(
 
 
 def _speaks_chat_completions(model: BaseChatModel) -> bool:
-    """Return whether this is langchain-openai's client, or one made from it, for chat completions."""
+    """Return whether this is langchain-openai's client for chat completions, or one made of it."""
     known = hasattr(model, "extra_body") and hasattr(model, "root_async_client")
     return known and not getattr(model, "use_responses_api", None)
 
