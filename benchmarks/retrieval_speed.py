@@ -1,6 +1,6 @@
 """Speed and memory of retrieval from the embedded store.
 
-    python benchmarks/retrieval_speed.py [--chunks 50000] [--processes 3] [--no-optimize]
+    python -m benchmarks.retrieval_speed [--chunks 50000] [--processes 3] [--no-optimize]
 
 One process builds a collection of synthetic chunks, optimising included: clustered vectors of 384
 components, texts of about 700 characters whose words follow Zipf's law. Then fresh processes open

@@ -1,6 +1,6 @@
 """What serving and embedding cost: the bars of the project, measured on this machine.
 
-    python benchmarks/serving.py [--questions 50] [--rounds 30]
+    python -m benchmarks.serving [--questions 50] [--rounds 30]
 
 1. Seconds from starting the real `langgraph dev`, with no key, to the first answered run; an empty
    store and its documents are made before. The bar is 15 s on two cores.
@@ -30,10 +30,10 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from graph_overhead import InstantEvaluator, InstantGenerator, InstantRetriever
 from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
+from benchmarks.graph_overhead import InstantEvaluator, InstantGenerator, InstantRetriever
 from crag_graph.environment import Environment
 from crag_graph.graph import build_graph
 from crag_graph.services import Services

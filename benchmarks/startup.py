@@ -1,6 +1,6 @@
 """Startup: what `import crag_graph` adds to importing langgraph, and how long `crag --help` takes.
 
-    python benchmarks/startup.py
+    python -m benchmarks.startup
 
 Each figure is the median of several fresh processes. Exits with 1 when a bound is passed.
 """

@@ -1,6 +1,6 @@
 """What the gate before web results is worth: cited gold and refusals, with it and without.
 
-    python benchmarks/web_gate.py --data DIR [--questions 100] [--seed 0]
+    python -m benchmarks.web_gate --data DIR [--questions 100] [--seed 0]
 
 DIR holds nq_open_oracle.jsonl.gz: questions with the one passage each that answers it. Some of them
 are asked of a corpus that holds half of all passages, and none of theirs, searched by the local
@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 from langchain_core.documents import Document
-from web_loopback import LoopbackWeb, Result
 
+from benchmarks.web_loopback import LoopbackWeb, Result
 from crag_graph.budget import Budget
 from crag_graph.evaluators.base import Evaluation, Passage, RetrievalEvaluator
 from crag_graph.evaluators.local import LocalEvaluator

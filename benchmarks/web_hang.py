@@ -1,6 +1,6 @@
 """How long a run takes when the web hangs, beyond the seconds that it was given.
 
-    python benchmarks/web_hang.py [--seconds 1.0] [--runs 3]
+    python -m benchmarks.web_hang [--seconds 1.0] [--runs 3]
 
 Each provider's client asks a server on loopback that never answers, one that takes the request and
 sends a byte a second, and one that cannot be connected to; alone and two in a chain, invoked and
