@@ -12,6 +12,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
 
 from crag_graph.budget import Budget
 from crag_graph.evaluators.base import Evaluation, Passage
@@ -207,7 +208,7 @@ def reply(request: Request, *, delay: float = 0.0) -> Reply:
 
 def chat(server: OpenAIServer) -> ChatOpenAI:
     """Return the real client for `server`."""
-    return ChatOpenAI(model="fake", base_url=server.url, api_key="none", max_retries=0)
+    return ChatOpenAI(model="fake", base_url=server.url, api_key=SecretStr("none"), max_retries=0)
 
 
 def graph_with(
