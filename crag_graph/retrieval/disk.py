@@ -34,7 +34,10 @@ def size_on_disk(folder: Path) -> int:
     """Return the bytes that the files of `folder` really take, less than sparse ones say."""
     total = 0
     for path in folder.rglob("*"):
-        status = path.lstat()
+        try:
+            status = path.lstat()
+        except FileNotFoundError:
+            continue  # the engine merges its files meanwhile
         # Blocks are of 512 bytes whatever the file system; Windows does not count them.
         total += status.st_blocks * 512 if hasattr(status, "st_blocks") else status.st_size
     return total

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 Call = Callable[[Any], Any]
 
+WRITE_SECONDS = 60
+"""Time-out of what changes a collection: a busy cluster takes long to acknowledge a large batch."""
+
 
 def searching(
     collection: str,
@@ -66,7 +69,7 @@ def upserting(collection: str, batch: Sequence[Prepared]) -> Call:
         )
         for point in batch
     ]
-    return lambda client: client.upsert(collection, structs, wait=True)
+    return lambda client: client.upsert(collection, structs, wait=True, timeout=WRITE_SECONDS)
 
 
 def deleting(collection: str, condition: Any) -> Call:
@@ -74,7 +77,7 @@ def deleting(collection: str, condition: Any) -> Call:
     from qdrant_client import models
 
     selector = models.FilterSelector(filter=condition)
-    return lambda client: client.delete(collection, selector, wait=True)
+    return lambda client: client.delete(collection, selector, wait=True, timeout=WRITE_SECONDS)
 
 
 def fetching(collection: str, ids: Sequence[str]) -> Call:

@@ -13,6 +13,7 @@ from crag_graph.errors import (
 from crag_graph.retrieval.bm25 import Bm25Encoder
 from crag_graph.retrieval.edge_setup import INDEXED_FIELDS
 from crag_graph.retrieval.index import DENSE, SPARSE, TEXT, CollectionSchema, check_schema
+from crag_graph.retrieval.server_calls import WRITE_SECONDS
 from crag_graph.retrieval.server_connection import ServerConnection
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ def _create(connection: ServerConnection, schema: CollectionSchema) -> None:
             },
             sparse_vectors_config={SPARSE: models.SparseVectorParams(modifier=models.Modifier.IDF)},
             metadata={_METADATA: made_with},
+            timeout=WRITE_SECONDS,
         )
     )
     info = connection.call(lambda client: client.get_collection(schema.name))
@@ -94,7 +96,11 @@ def index_field(connection: ServerConnection, collection: str, field: str, kind:
 
     connection.call(
         lambda client: client.create_payload_index(
-            collection, field, field_schema=models.PayloadSchemaType(kind), wait=True
+            collection,
+            field,
+            field_schema=models.PayloadSchemaType(kind),
+            wait=True,
+            timeout=WRITE_SECONDS,
         )
     )
 

@@ -183,6 +183,22 @@ def test_optimising_changes_no_answer(tmp_path: Path) -> None:
     index.close()
 
 
+@pytest.mark.case(83)
+def test_beyond_twenty_thousand_chunks_nothing_changes(tmp_path: Path) -> None:
+    backend = Backend(tmp_path)
+    index = backend.make()
+    for start in range(0, 21_000, 3_000):
+        index.upsert([chunk(f"c{n}", f"number{n} tide") for n in range(start, start + 3_000)])
+    backend.close()
+    index = backend.open()  # warnings are errors here
+    assert index.count() == 21_000
+    for number in (0, 20_999):
+        text = f"number{number} tide"
+        assert index.search_sparse(text, limit=1)[0].text == text
+        assert index.search_dense(vector_of(text), limit=1)[0].text == text
+    backend.close()
+
+
 def test_a_killed_creation_leaves_no_collection(tmp_path: Path) -> None:
     done = run(
         """

@@ -97,8 +97,7 @@ def test_failing_to_create_leaves_nothing(path: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("damage", ["empty", "garbage", "truncated", "foreign", "no schema"])
 def test_a_damaged_manifest_is_named(path: Path, damage: str) -> None:
     with Manifest.create(path, SCHEMA) as manifest:
-        for number in range(200):
-            manifest.put(record(f"document-{number}"))
+        manifest.put(*(record(f"document-{number}") for number in range(200)))
     content = path.read_bytes()
     if damage == "empty":
         path.write_bytes(b"")

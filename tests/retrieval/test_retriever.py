@@ -5,11 +5,9 @@ import json
 import math
 from typing import Any
 
-import httpx
 import pytest
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
-from langchain_core.retrievers import BaseRetriever
 
 from crag_graph.errors import (
     CollectionMismatchError,
@@ -19,7 +17,7 @@ from crag_graph.errors import (
     StoreUnavailableError,
 )
 from crag_graph.retrieval.index import VectorIndex
-from crag_graph.retrieval.retriever import HybridRetriever, LangChainRetriever, Retriever
+from crag_graph.retrieval.retriever import HybridRetriever, Retriever
 from crag_graph.settings import Settings
 from tests.fakes.qdrant_facade import QdrantFacade
 from tests.fakes.stores import DIMENSION, Backend, StubEmbeddings, chunk, vector_of
@@ -61,6 +59,17 @@ def test_both_lists_are_fused_and_traced(backend: Backend) -> None:
     assert found[0].metadata["retrieval"]["sparse"] is None
     assert found[0].id == retriever.index.retrieve(["meaning"])[0].id
     json.dumps(found[0].metadata)
+
+
+@pytest.mark.case(80)
+def test_no_score_looks_like_a_relevance(backend: Backend) -> None:
+    index = backend.make()
+    index.upsert([chunk(f"c{n}", f"off topic {n}") for n in range(5)])
+    retriever = HybridRetriever(embeddings=StubEmbeddings(), index=index)
+    found = retriever.retrieve(QUESTION, settings=SETTINGS)
+    assert found[0].metadata["retrieval"]["score"] == 1.0, "the best of nothing is still the best"
+    for document in found:
+        assert not {"score", "relevance", "relevance_score", "_score"} & set(document.metadata)
 
 
 def test_every_way_of_asking_gives_the_same(backend: Backend) -> None:
@@ -196,61 +205,3 @@ def test_closing_lets_go_of_the_store(backend: Backend) -> None:
     retriever.close()
     with pytest.raises(StoreError, match="closed"):
         retriever.retrieve(QUESTION, settings=SETTINGS)
-
-
-class Foreign(BaseRetriever):
-    """Somebody's own retriever."""
-
-    gives: Any
-
-    def _get_relevant_documents(self, query: str, **_: Any) -> list[Document]:
-        if isinstance(self.gives, BaseException):
-            raise self.gives
-        return [Document(page_content=f"{query} {n}") for n in range(self.gives)]
-
-
-def test_any_langchain_retriever_can_take_the_place() -> None:
-    retriever = LangChainRetriever(Foreign(gives=9))
-    assert isinstance(retriever, Retriever)
-    assert retriever.name == "Foreign"
-    expected = ["q 0", "q 1", "q 2"]
-    found = retriever.retrieve("q", settings=SETTINGS)
-    assert [document.page_content for document in found] == expected
-    later = asyncio.run(retriever.aretrieve("q", settings=SETTINGS))
-    assert [document.page_content for document in later] == expected
-    assert not retriever.is_empty()
-
-
-async def test_a_filter_that_cannot_be_passed_on_is_refused() -> None:
-    retriever = LangChainRetriever(Foreign(gives=9))
-    with pytest.raises(InputError, match="Foreign takes no filter"):
-        retriever.retrieve("q", settings=SETTINGS, where={"a": 1})
-    with pytest.raises(InputError, match="Foreign takes no filter"):
-        await retriever.aretrieve("q", settings=SETTINGS, where={"a": 1})
-    assert retriever.retrieve("q", settings=SETTINGS, where={})
-
-
-@pytest.mark.case(122)
-@pytest.mark.parametrize(
-    ("raised", "kind"),
-    [
-        (httpx.ConnectError("no route, api_key=TESTLEAK99"), StoreUnavailableError),
-        (TimeoutError("slow, token=TESTLEAK99"), StoreUnavailableError),
-        (KeyError("api_key=TESTLEAK99"), StoreError),
-        (StoreError("already ours"), StoreError),
-    ],
-)
-async def test_what_it_raises_becomes_a_store_error(
-    raised: Exception, kind: type[StoreError]
-) -> None:
-    retriever = LangChainRetriever(Foreign(gives=raised))
-    for caught in (
-        pytest.raises(StoreError),
-        pytest.raises(StoreError),
-    ):
-        with caught as error:
-            retriever.retrieve("q", settings=SETTINGS)
-        assert type(error.value) is kind
-        assert "TESTLEAK99" not in str(error.value)
-    with pytest.raises(kind):
-        await retriever.aretrieve("q", settings=SETTINGS)
