@@ -104,8 +104,8 @@ def _rewriter(services: Services, given: Rewriter | Lazy[Rewriter] | None) -> La
 
 
 def _next(state: ChatState) -> Literal["retrieve", "__end__"]:
-    last = state["messages"][-1]
-    return "__end__" if isinstance(last, AIMessage) else "retrieve"
+    messages = state.get("messages") or []
+    return "__end__" if messages and isinstance(messages[-1], AIMessage) else "retrieve"
 
 
 class _RetrieveTurn(RetrieveNode):
@@ -137,7 +137,7 @@ class _GenerateMessage(GenerateNode):
 def _with_message(state: CRAGState, update: Update, message_id: str) -> Update:
     citations: list[Citation] = update["citations"]
     artifact = {
-        "question": state["question"],
+        "question": state.get("question", ""),
         "status": update["status"],
         "action": state.get("action"),
         "sources": citations,

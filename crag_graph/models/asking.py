@@ -16,7 +16,7 @@ from crag_graph.models.loops import PerLoop
 from crag_graph.models.meter import Meter
 from crag_graph.models.plan import Attempt, Effect, Pause, Plan
 from crag_graph.models.reply import text_blocks
-from crag_graph.tracing.spans import Call
+from crag_graph.tracing.spans import Span
 
 NOSTREAM = "nostream"
 """The only tag that hides a model's tokens from LangGraph's `messages` stream mode."""
@@ -115,7 +115,7 @@ class Asker:
         self._models = PerLoop(model, wrap=wrap)
         self.endpoint = Endpoint.of(model)
         self.tags = tuple(tags)
-        call = Call(component=component, name=self.endpoint.model).config
+        span = Span(component=component, name=self.endpoint.model)
         self._config: RunnableConfig = {**call, "tags": [*call.get("tags", ()), *tags]}
         patience = backoff or Backoff()
         own = self.endpoint.own_retries > 0

@@ -13,7 +13,7 @@ from crag_graph.settings import Settings
 from crag_graph.state import CRAGState, as_documents
 from crag_graph.text.clean import clean_question
 from crag_graph.text.strips import deduplicate_documents
-from crag_graph.tracing.spans import Call, atraced, traced
+from crag_graph.tracing.spans import Span, atraced, traced
 
 # What an earlier question on the thread may have left; nothing of it may answer this one.
 _PER_RUN: Update = {
@@ -145,10 +145,10 @@ def _passages(count: int) -> str:
     return "1 passage" if count == 1 else f"{count} passages"
 
 
-def _call(retriever: Retriever, question: str, settings: Settings) -> Call | None:
+def _call(retriever: Retriever, question: str, settings: Settings) -> Span | None:
     """Return what the run of the retriever is called; None for one that LangChain traces."""
     if getattr(retriever, "traces_itself", False):
         return None
     about = {"top_k": settings.top_k, "retrieval_mode": settings.retrieval_mode}
     name = retriever.name or type(retriever).__name__
-    return Call(component="retriever", name=name, query=question, metadata=about)
+    return Span(component="retriever", name=name, query=question, metadata=about)

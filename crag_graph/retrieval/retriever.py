@@ -19,7 +19,7 @@ from crag_graph.retrieval.index import CollectionSchema, Filter, VectorIndex, ch
 from crag_graph.retrieval.passages import Passages
 from crag_graph.settings import Settings
 from crag_graph.text.clean import tail_text
-from crag_graph.tracing.spans import Call
+from crag_graph.tracing.spans import Span
 
 # A question is matched by its words; of a long one by those of the end, which asks.
 _SPARSE_CHARACTERS = 4000
@@ -173,7 +173,7 @@ class LangChainRetriever:
 
     def __init__(self, retriever: BaseRetriever) -> None:
         self._retriever = retriever
-        self._config = Call(component="retriever", name=retriever.get_name()).config
+        self._config = Span(component="retriever", name=retriever.get_name()).config
 
     @property
     def name(self) -> str | None:

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Call:
+class Span:
     """What one run in a trace is called.
 
     Its name is `component:name`, its tags `crag` and the component; its metadata names the
@@ -37,26 +37,32 @@ class Call:
         return f"{self.component}:{self.name}"
 
     @property
+    def tags(self) -> list[str]:
+        """The tags of the run."""
+        return ["crag", self.component]
+
+    @property
+    def labels(self) -> dict[str, Any]:
+        """The metadata of the run."""
+        return {"crag_component": self.component, **self.metadata}
+
+    @property
     def config(self) -> RunnableConfig:
         """The same as a configuration, for `invoke` of what LangChain traces itself."""
-        return {
-            "run_name": self.run_name,
-            "tags": ["crag", self.component],
-            "metadata": {"crag_component": self.component, **self.metadata},
-        }
+        return {"run_name": self.run_name, "tags": self.tags, "metadata": self.labels}
 
 
-def traced(call: Call | None, act: Callable[[], T]) -> T:
+def traced(span: Span | None, act: Callable[[], T]) -> T:
     """Return what `act` returns, as a retriever run below the running node.
 
     Its documents are the result itself, or the result's `documents`. Where nothing listens, or
-    `call` is None, nothing is recorded.
+    `span` is None, nothing is recorded.
     """
     config = _listening()
-    if call is None or config is None:
+    if span is None or config is None:
         return act()
-    manager = CallbackManager.configure(**_arguments(config, call))
-    run = manager.on_retriever_start({}, call.query, name=call.run_name)
+    manager = CallbackManager.configure(**_arguments(config, span))
+    run = manager.on_retriever_start({}, span.query, name=span.run_name)
     try:
         result = act()
     except BaseException as error:
@@ -66,13 +72,13 @@ def traced(call: Call | None, act: Callable[[], T]) -> T:
     return result
 
 
-async def atraced(call: Call | None, act: Callable[[], Awaitable[T]]) -> T:
+async def atraced(span: Span | None, act: Callable[[], Awaitable[T]]) -> T:
     """Return what `traced` does, for an asynchronous `act`."""
     config = _listening()
-    if call is None or config is None:
+    if span is None or config is None:
         return await act()
-    manager = AsyncCallbackManager.configure(**_arguments(config, call))
-    run = await manager.on_retriever_start({}, call.query, name=call.run_name)
+    manager = AsyncCallbackManager.configure(**_arguments(config, span))
+    run = await manager.on_retriever_start({}, span.query, name=span.run_name)
     try:
         result = await act()
     except BaseException as error:
@@ -90,13 +96,13 @@ def _listening() -> RunnableConfig | None:
     return config if callbacks else None
 
 
-def _arguments(config: RunnableConfig, call: Call) -> dict[str, Any]:
+def _arguments(config: RunnableConfig, span: Span) -> dict[str, Any]:
     return {
         "inheritable_callbacks": config.get("callbacks"),
         "inheritable_tags": config.get("tags"),
         "inheritable_metadata": config.get("metadata"),
-        "local_tags": call.config["tags"],
-        "local_metadata": call.config["metadata"],
+        "local_tags": span.tags,
+        "local_metadata": span.labels,
     }
 
 

@@ -13,8 +13,7 @@ from crag_graph.models.plan import Effect
 from crag_graph.search.base import SearchResult, WebSearch
 from crag_graph.search.deadline import agather_within, gather_within
 from crag_graph.search.results import as_result
-from crag_graph.tracing.spans import Call as Span
-from crag_graph.tracing.spans import atraced, traced
+from crag_graph.tracing.spans import Span, atraced, traced
 
 # So long a provider may take to say itself that it is out of time, which says more than we can.
 _GRACE = 0.3
