@@ -116,7 +116,7 @@ class Asker:
         self.endpoint = Endpoint.of(model)
         self.tags = tuple(tags)
         span = Span(component=component, name=self.endpoint.model)
-        self._config: RunnableConfig = {**call, "tags": [*call.get("tags", ()), *tags]}
+        self._config: RunnableConfig = {**span.config, "tags": [*span.tags, *tags]}
         patience = backoff or Backoff()
         own = self.endpoint.own_retries > 0
         self._backoff = dataclasses.replace(patience, attempts=1) if own else patience
