@@ -41,12 +41,16 @@ class ChatInput(TypedDict):
 
 
 class ChatOutput(TypedDict, total=False):
-    """What a turn leaves. `status` and `action` are None where nothing was looked up."""
+    """What a turn leaves. `status` and `action` are None where nothing was looked up.
+
+    `answer` is the last message without its list of sources.
+    """
 
     messages: Messages
     question: str
     status: Status | None
     action: Action | None
+    answer: str
     citations: list[Citation]
     decision: Decision
     usage: Usage

@@ -2,7 +2,8 @@
 
 Events, in their order:
 
-* `retrieved`, `graded`, `routed`, `searching`, `refined`: what the nodes report, as they report it.
+* `retrieved`, `graded`, `routed`, `searching`, `refined`, in a chat `understood` before them: what
+  the nodes report, as they report it.
 * `token`: `{"text": …}`, a piece of the answer as the model writes it; none without a model.
 * `answer`: status, action, the checked answer, its citations, warnings. It replaces the tokens.
 * `interrupt`: `{"interrupts": [{"id": …, "value": …}]}` in place of `answer`, where the run waits

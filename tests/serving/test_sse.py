@@ -150,6 +150,8 @@ async def test_a_chat_streams_the_same_events():
     seen = await events(graph, given, config=config)
     assert [name for name, _ in seen][:2] == ["understood", "retrieved"]
     assert seen[-1][1]["status"] == "answered"
+    assert seen[-1][1]["answer"] == "The answer [1]."
     hello = await events(graph, {"messages": "hello"}, config=config)
     assert [name for name, _ in hello] == ["answer"]
     assert hello[0][1]["citations"] == []
+    assert hello[0][1]["answer"].startswith("Hello!")
