@@ -100,9 +100,13 @@ class MiniLM:
                 )
         return [found[row] for row in range(len(texts))]
 
+    def token_ids(self, text: str) -> list[int]:
+        """Return the ids of the tokens of `text`, without `[CLS]` and `[SEP]`, not truncated."""
+        return encode(self._get_tokenizer(), text).ids[1:-1]
+
     def count_tokens(self, text: str) -> int:
         """Return the number of tokens of `text`, without `[CLS]` and `[SEP]`, not truncated."""
-        return len(encode(self._get_tokenizer(), text)) - 2
+        return len(self.token_ids(text))
 
     def _run(self, texts: Sequence[str], keep: Keep) -> Iterator[tuple[list[int], Any, Any, Any]]:
         """Yield (indices of texts, last hidden states, mask, offsets of tokens) a batch."""

@@ -1,0 +1,115 @@
+"""The local evaluator: grades passages and strips on the processor, without a language model."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+from crag_graph.budget import Budget
+from crag_graph.evaluators.base import Evaluation, Passage
+from crag_graph.evaluators.local_features import STRIP_FEATURES, Evidence, gather
+from crag_graph.evaluators.local_fit import FIT, Judgement, load_fit
+from crag_graph.evaluators.local_question import Question
+from crag_graph.models.local.minilm import MiniLM, shared_minilm
+from crag_graph.settings import Settings
+from crag_graph.state import Grade
+
+# From here on two texts count as close in meaning, in what a reason says.
+_CLOSE = 0.5
+
+
+class LocalEvaluator:
+    """Grades by similarity, late interaction, rare terms, names, numbers and the kind of answer.
+
+    The score is the probability that a question whose best passage has this score can be answered,
+    where one question in two can be, as it was on the questions of the fit (`local_fit.json`). It
+    says how far a passage is on the topic and has what was asked for; it does not read what the
+    passage says: a passage that states the wrong thing in the right words gets a high score.
+
+    A passage's score follows from its best strip and from the passage as a whole; what only repeats
+    the question counts for nothing. Candidates are weighed together: a term that all of them hold
+    tells them apart less than a rare one. Questions in other than Latin letters, which the encoder
+    was not trained on, are judged by their terms alone.
+
+    Args:
+        model: The encoder; None takes the process's own, which embeddings use, too.
+        fit: The file of weights.
+    """
+
+    name = "local"
+
+    def __init__(self, *, model: MiniLM | None = None, fit: Path = FIT) -> None:
+        self._model = model or shared_minilm()
+        self._fit_file = fit
+
+    def evaluate(
+        self,
+        question: str,
+        passages: Sequence[Passage],
+        *,
+        settings: Settings,  # noqa: ARG002  # of the Protocol
+        budget: Budget,
+    ) -> Evaluation:
+        """Return a grade for each passage and a score for each strip that was read.
+
+        Raises:
+            BudgetExceededError: The time of the run is over.
+            ConfigurationError: The encoder's weights are missing or not the known ones.
+        """
+        budget.spend()
+        asked, found = gather(question, passages, self._model)
+        fit = load_fit(self._fit_file)
+        judged = [fit.judge(evidence, readable=asked.latin) for evidence in found]
+        both = list(zip(found, judged, strict=True))
+        return Evaluation(
+            grades=[self._grade(asked, evidence, judgement) for evidence, judgement in both],
+            strip_scores={
+                piece.id: score
+                for evidence, judgement in both
+                for piece, score in zip(evidence.reading.pieces, judgement.strips, strict=True)
+                if piece.id
+            },
+            notes=[
+                f"passage {evidence.reading.passage.id} is long: {evidence.reading.skipped} of its "
+                f"{len(evidence.reading.passage.strips)} strips were not read"
+                for evidence in found
+                if evidence.reading.skipped
+            ],
+        )
+
+    async def aevaluate(
+        self, question: str, passages: Sequence[Passage], *, settings: Settings, budget: Budget
+    ) -> Evaluation:
+        """Return what `evaluate` does, from a thread, so that the event loop goes on."""
+        return await asyncio.to_thread(
+            self.evaluate, question, passages, settings=settings, budget=budget
+        )
+
+    def _grade(self, asked: Question, evidence: Evidence, judgement: Judgement) -> Grade:
+        scored = bool(evidence.reading.pieces)
+        return Grade(
+            document_id=evidence.reading.passage.id,
+            score=round(judgement.score, 4) if scored else None,
+            raw=round(judgement.raw, 4) if judgement.best >= 0 else None,
+            status="scored" if scored else "unknown",
+            reason=_reason(asked, evidence, judgement) if scored else "the passage is blank",
+            evaluator=self.name,
+        )
+
+
+def _reason(asked: Question, evidence: Evidence, judgement: Judgement) -> str:
+    """Return one clause that says what the score rests on."""
+    if judgement.best < 0:
+        return "it only repeats the question"
+    row = dict(zip(STRIP_FEATURES, evidence.strips[judgement.best].tolist(), strict=True))
+    best = f"best strip {judgement.strips[judgement.best]:.2f}"
+    clauses = []
+    if evidence.missing:
+        clauses.append(f"without {', '.join(evidence.missing[:3])}")
+    elif asked.named:
+        clauses.append("names and numbers agree")
+    if asked.kind and row["fits"] < 0:
+        clauses.append(f"no {asked.kind} in it")
+    if not clauses:
+        close = row["similarity"] >= _CLOSE if asked.latin else row["coverage"] >= _CLOSE
+        clauses.append("close to the question" if close else "far from the question")
+    return f"{best}: {', '.join(clauses)}"

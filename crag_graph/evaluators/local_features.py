@@ -1,0 +1,225 @@
+"""The evidence of each strip and passage for the question, as numbers on 0–1 or nearly so."""
+
+import dataclasses
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from crag_graph.evaluators.base import Passage
+from crag_graph.evaluators.local_pieces import Reading, Window, read_passage, windows
+from crag_graph.evaluators.local_question import Question, read_question
+from crag_graph.models.local.minilm import MiniLM, TokenVectors
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+STRIP_FEATURES = (
+    "similarity",  # cosine of the question's vector and the mean of the strip's token vectors
+    "interaction",  # late interaction: the question's terms, weighted by rarity, in the strip
+    "beyond_title",  # the same over the terms that the title does not hold
+    "coverage",  # share of the question's terms in the strip, weighted by rarity
+    "named",  # share of the question's names and numbers in the strip and around it
+    "fits",  # whether it holds what may be the answer, by its kind: 1, 0 or -1
+    "novelty",  # share of its terms that the question has not
+    "length",  # log of 1 + the number of terms
+)
+PASSAGE_FEATURES = (
+    "similarity",  # cosine of the question's vector and the passage's
+    "best_similarity",  # the best strip's
+    "interaction",  # late interaction over the whole passage
+    "coverage",  # share of the question's terms in the passage and its title, weighted by rarity
+    "named",  # share of the question's names and numbers in the passage and its title
+)
+
+# The share of a term's weight that does not depend on how many of the candidate strips hold it.
+_FIXED_SHARE = 0.2
+_NO_NAMES = 0.5
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """What one passage has to say for itself.
+
+    Attributes:
+        reading: What was read of it.
+        strips: float32, (pieces, `STRIP_FEATURES`); a row of zeros where a strip is an echo.
+        passage: float32, (`PASSAGE_FEATURES`,).
+        missing: The question's names and numbers that are nowhere in it.
+    """
+
+    reading: Reading
+    strips: "NDArray[np.float32]"
+    passage: "NDArray[np.float32]"
+    missing: tuple[str, ...]
+
+
+def gather(
+    question: str, passages: Sequence[Passage], model: MiniLM
+) -> tuple[Question, list[Evidence]]:
+    """Return the question taken apart, and the evidence of each passage, in their order.
+
+    The question and all passages go through the encoder once, in batches of like length.
+    """
+    asked = read_question(question, model.token_ids)
+    readings = [read_passage(asked, passage) for passage in passages]
+    planned = [windows(reading, model.count_tokens) for reading in readings]
+    texts = [asked.text, *(window.text for plan in planned for window in plan)]
+    vectors = model.token_vectors(texts, keep="both_ends")
+    weights = _term_weights(asked, readings)
+    found: list[Evidence] = []
+    position = 1
+    for reading, plan in zip(readings, planned, strict=True):
+        seen = vectors[position : position + len(plan)]
+        position += len(plan)
+        found.append(_evidence(asked, weights, vectors[0], reading, plan, seen))
+    return asked, found
+
+
+def _term_weights(question: Question, readings: Sequence[Reading]) -> dict[str, float]:
+    """Return the weight of each term: rarity in English, and among the candidate strips.
+
+    A term that every candidate holds says nothing about which of them answers.
+    """
+    total = sum(len(reading.pieces) for reading in readings)
+    holders = Counter(
+        term
+        for reading in readings
+        for piece in reading.pieces
+        for term in piece.terms & question.rarity.keys()
+    )
+    most = math.log((total + 1) / 0.5)
+    return {
+        term: rarity
+        * (_FIXED_SHARE + (1 - _FIXED_SHARE) * math.log((total + 1) / (holders[term] + 0.5)) / most)
+        for term, rarity in question.rarity.items()
+    }
+
+
+def _evidence(
+    question: Question,
+    weights: dict[str, float],
+    asked: TokenVectors,
+    reading: Reading,
+    plan: Sequence[Window],
+    seen: Sequence[TokenVectors],
+) -> Evidence:
+    import numpy as np
+
+    strips = np.zeros((len(reading.pieces), len(STRIP_FEATURES)), dtype=np.float32)
+    passage = np.zeros(len(PASSAGE_FEATURES), dtype=np.float32)
+    spans = asked.offsets.tolist()
+    by_token = _normalised(question.weigh(weights, spans))
+    beyond = _normalised(question.weigh(_beyond(question, reading.title), spans))
+    asking = _unit(asked.vectors)
+    best = np.full(len(asking), -1.0, dtype=np.float32)
+    for window, tokens in zip(plan, seen, strict=True):
+        echoed, owner = _owners(reading, window, tokens)
+        likeness = asking @ _unit(tokens.vectors).T
+        likeness[:, echoed] = -1.0
+        passage[0] = max(passage[0], _similarity(asked, tokens, echoed))
+        if likeness.size:
+            np.maximum(best, likeness.max(axis=1), out=best)
+        for index in range(window.first, window.last + 1):
+            own = (owner == index) & ~echoed
+            if not own.any() or not len(asking):
+                continue
+            mean = tokens.vectors[own].mean(axis=0)
+            most = likeness[:, own].max(axis=1)
+            strips[index, 0] = float(_unit(mean) @ asked.pooled)
+            strips[index, 1] = float(most @ by_token)
+            strips[index, 2] = float(most @ beyond)
+    named = [_lexical(question, weights, reading, index, strips) for index in range(len(strips))]
+    held = frozenset().union(
+        reading.title, *(piece.terms | piece.around for piece in reading.pieces)
+    )
+    passage[1] = strips[:, 0].max(initial=0.0)
+    passage[2] = float(best @ by_token) if any(named) and len(best) else 0.0
+    passage[3] = _share(weights, held)
+    passage[4] = _named(question, held)
+    return Evidence(
+        reading=reading,
+        strips=strips,
+        passage=passage,
+        missing=tuple(sorted(question.named - held)),
+    )
+
+
+def _beyond(question: Question, title: frozenset[str]) -> dict[str, float]:
+    """Return the rarity of the terms that the title does not hold; of all where it holds all."""
+    left = {term: 0.0 if term in title else rarity for term, rarity in question.rarity.items()}
+    return left if any(left.values()) else question.rarity
+
+
+def _owners(
+    reading: Reading, window: Window, tokens: TokenVectors
+) -> "tuple[NDArray[np.bool_], NDArray[np.int64]]":
+    """Return which tokens are part of an echo, and each one's piece (-1: the title)."""
+    import numpy as np
+
+    starts = tokens.offsets[:, 0].astype(np.int64)
+    echoed = np.zeros(len(starts), dtype=bool)
+    owner = np.full(len(starts), -1, dtype=np.int64)
+    shift = len(window.lead) - reading.pieces[window.first].start
+    for index in range(window.first, window.last + 1):
+        piece = reading.pieces[index]
+        begin = piece.start + shift
+        owner[(starts >= begin) & (starts < begin + len(piece.text))] = index
+        for start, end in piece.echoes:
+            echoed |= (starts >= begin + start) & (starts < begin + end)
+    return echoed, owner
+
+
+def _similarity(asked: TokenVectors, tokens: TokenVectors, echoed: "NDArray[np.bool_]") -> float:
+    if not echoed.any():
+        return float(tokens.pooled @ asked.pooled)
+    rest = tokens.vectors[~echoed]
+    return float(_unit(rest.mean(axis=0)) @ asked.pooled) if len(rest) else 0.0
+
+
+def _lexical(
+    question: Question,
+    weights: dict[str, float],
+    reading: Reading,
+    index: int,
+    strips: "NDArray[np.float32]",
+) -> bool:
+    """Fill in the strip's features that need no vectors; return whether it is evidence at all."""
+    piece = reading.pieces[index]
+    if piece.empty:
+        strips[index] = 0.0
+        return False
+    strips[index, 3] = _share(weights, piece.terms | piece.around)
+    strips[index, 4] = _named(question, piece.terms | piece.around)
+    strips[index, 5] = piece.fits
+    new = len(piece.terms - question.rarity.keys())
+    strips[index, 6] = new / max(1, len(piece.terms))
+    strips[index, 7] = math.log1p(len(piece.terms))
+    return True
+
+
+def _share(weights: dict[str, float], held: frozenset[str]) -> float:
+    total = sum(weights.values())
+    return sum(weight for term, weight in weights.items() if term in held) / total if total else 0.0
+
+
+def _named(question: Question, held: frozenset[str]) -> float:
+    if not question.named:
+        return _NO_NAMES
+    return len(question.named & held) / len(question.named)
+
+
+def _normalised(weights: Sequence[float]) -> "NDArray[np.float32]":
+    import numpy as np
+
+    found = np.asarray(weights, dtype=np.float32)
+    return found / max(float(found.sum()), 1e-9)
+
+
+def _unit(vectors: "NDArray[np.float32]") -> "NDArray[np.float32]":
+    import numpy as np
+
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    scaled: NDArray[np.float32] = vectors / np.maximum(lengths, 1e-9)
+    return scaled

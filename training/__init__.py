@@ -1,0 +1,1 @@
+"""How the committed fits are made. Not part of the wheel."""
