@@ -49,6 +49,15 @@ def settings() -> str:
     return "\n".join(rows) + "\n"
 
 
+def settings_list() -> str:
+    """Return the settings as a list, of which each item can be quoted by itself."""
+    return "".join(
+        f"- `{name}` (default {_default(field)}; {_values(field)}): "
+        f"{' '.join((field.description or '').split())}\n"
+        for name, field in Settings.model_fields.items()
+    )
+
+
 def profiles() -> str:
     """Return the table of built-in threshold profiles."""
     rows = ["| profile | upper | lower | scale | aggregate |", "|---|---|---|---|---|"]
@@ -65,6 +74,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "mermaid": mermaid,
     "profiles": profiles,
     "settings": settings,
+    "settings_list": settings_list,
 }
 
 
@@ -93,7 +103,7 @@ def main() -> int:
 
 def _default(field: FieldInfo) -> str:
     value = field.default
-    if value is None or value == ():
+    if value in (None, (), ""):
         return "unset"
     if isinstance(value, bool):
         return "`on`" if value else "`off`"

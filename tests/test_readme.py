@@ -1,6 +1,7 @@
 """The README, the handbook and the examples say what the code does."""
 
 import importlib.util
+import json
 import re
 import shlex
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 from crag_graph.cli.app import app
 from crag_graph.environment import Environment
 from crag_graph.settings import PROFILES, Settings
+from crag_graph.state import CRAGInput
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -148,3 +150,62 @@ def test_defaults_that_the_handbook_quotes_are_the_defaults():
     assert len(quoted) >= 6
     for name, value in quoted:
         assert float(value) == Settings.model_fields[name].default, name
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder in which the handbook is the default collection."""
+    home = tmp_path_factory.mktemp("home")
+    subprocess.run(
+        [*CRAG, "ingest", str(ROOT / "docs/handbook")], check=True, env=bare_environment(home)
+    )
+    return home
+
+
+CRAG = (sys.executable, "-W", "error", "-c", "from crag_graph.cli import main; main()")
+
+
+def bare_environment(home: Path) -> dict[str, str]:
+    """Nothing is configured but the data folder."""
+    return {"PATH": "", "HOME": str(home), "CRAG_HOME": str(home), "PYTHONPATH": str(ROOT)}
+
+
+@pytest.mark.parametrize("block", blocks(README, "python"), ids=lambda block: f"{hash(block):x}")
+def test_every_snippet_of_the_readme_runs(home: Path, block: str):
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", block],
+        capture_output=True,
+        check=False,
+        text=True,
+        env=bare_environment(home),
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+
+
+def test_the_request_of_the_readme_is_one_that_the_graph_takes():
+    (request,) = re.findall(r"-d '(\{.*?\})'", README)
+    body = json.loads(request)
+    assert body["assistant_id"] in json.loads((ROOT / "langgraph.json").read_text())["graphs"]
+    assert set(body["input"]) <= set(CRAGInput.__annotations__)
+    Settings.of(body["context"])
+
+
+EXAMPLES = {
+    "ask_from_python.py": "The inlet valve closes first.",
+    "as_subgraph.py": "9:15",
+    "as_tool.py": "five days",
+}
+
+
+@pytest.mark.parametrize(("name", "said"), EXAMPLES.items())
+def test_the_examples_answer_from_their_notes(tmp_path: Path, name: str, said: str):
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(ROOT / "examples" / name)],
+        capture_output=True,
+        check=False,
+        text=True,
+        env=bare_environment(tmp_path),
+    )
+    assert done.returncode == 0, done.stderr
+    assert said in done.stdout

@@ -104,7 +104,7 @@ def _versions(scope: Scope) -> Found:
 
 
 def _home(scope: Scope) -> Found:
-    from crag_graph.retrieval.disk import WRITE_BYTES
+    from crag_graph.retrieval.edge.disk import WRITE_BYTES
 
     home = scope.environment.home
     place = next((path for path in (home, *home.parents) if path.exists()), Path.cwd())

@@ -81,7 +81,7 @@ def _status(
 
 
 def _size(place: Path) -> int:
-    from crag_graph.retrieval.disk import size_on_disk
+    from crag_graph.retrieval.edge.disk import size_on_disk
 
     try:
         return place.stat().st_size if place.is_file() else size_on_disk(place)

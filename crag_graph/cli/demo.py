@@ -15,15 +15,15 @@ from crag_graph.errors import InputError, StoreError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from crag_graph.retrieval.report import IngestReport
+    from crag_graph.ingestion.report import IngestReport
 
 COLLECTION = "handbook"
 
 QUESTIONS = (
     # The handbook says it in so many words.
-    "When is the action correct?",
-    # The handbook speaks of it, but does not give the figure.
-    "How many questions per second can the server answer?",
+    "How many characters may a web search query have at most?",
+    # The handbook speaks of one, but not of its memory.
+    "How much memory does a Qdrant server need?",
     # The handbook knows nothing of it.
     "Who painted the ceiling of the Sistine Chapel?",
 )

@@ -68,10 +68,13 @@ def calls(usage: Mapping[str, Any]) -> str:
 def label_of(document: Mapping[str, Any], *, limit: int = 200) -> str:
     """Return what a document is called: its title and heading path, else its source."""
     metadata = document.get("metadata") or {}
-    heading = metadata.get("heading") or ""
+    title, heading = str(metadata.get("title") or ""), metadata.get("heading") or ""
     path = " > ".join(map(str, heading)) if isinstance(heading, list) else str(heading)
-    parts = dict.fromkeys(part for part in (str(metadata.get("title") or ""), path) if part)
-    name = " > ".join(parts) or str(metadata.get("source") or document.get("id") or "untitled")
+    if path == title or path.startswith(f"{title} > "):
+        title = ""  # the first heading of a page often is its title
+    name = " > ".join(part for part in (title, path) if part) or str(
+        metadata.get("source") or document.get("id") or "untitled"
+    )
     return shorten(one_line(name), limit)
 
 

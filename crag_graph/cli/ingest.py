@@ -12,7 +12,7 @@ from crag_graph.environment import Environment
 from crag_graph.text.clean import clean_text
 
 if TYPE_CHECKING:
-    from crag_graph.retrieval.report import IngestReport
+    from crag_graph.ingestion.report import IngestReport
 
 _MOST_FAILURES = 20
 

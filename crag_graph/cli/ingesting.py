@@ -11,10 +11,10 @@ from crag_graph.assembly import load_embeddings
 from crag_graph.cli.streams import stderr_console
 from crag_graph.environment import Environment
 from crag_graph.errors import InputError
+from crag_graph.ingestion.chunking import Chunker
+from crag_graph.ingestion.ingest import IngestProgress, IngestReport, ingest
 from crag_graph.models.embeddings import NamedEmbeddings
-from crag_graph.retrieval.chunking import Chunker
 from crag_graph.retrieval.index import CollectionSchema
-from crag_graph.retrieval.ingest import IngestProgress, IngestReport, ingest
 from crag_graph.retrieval.manifest import Manifest
 from crag_graph.retrieval.store import manifest_path, open_index
 from crag_graph.text.clean import clean_text, shorten
@@ -44,7 +44,7 @@ def ingest_paths(
 
     Raises:
         InputError: A path does not exist; nothing is made then.
-        CRAGError: What `crag_graph.retrieval.ingest.ingest` raises.
+        CRAGError: What `crag_graph.ingestion.ingest.ingest` raises.
     """
     options = options or Options()
     for path in paths:
@@ -125,17 +125,16 @@ def _progress() -> Iterator[Tell | None]:
     if not console.is_terminal:
         yield None
         return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-    from rich.text import Text
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (
         BarColumn(bar_width=24),
-        TextColumn("{task.completed:,.0f}/{task.total:,.0f} files", markup=False),
+        MofNCompleteColumn(),
         TimeElapsedColumn(),
         TextColumn("{task.description}", markup=False),
     )
     with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("", total=1)
+        task = progress.add_task("looking for files", total=None)
         furthest = 0.0
 
         def tell(at: IngestProgress) -> None:
@@ -144,7 +143,7 @@ def _progress() -> Iterator[Tell | None]:
             share = at.chunks / seen if at.waiting else 1.0
             furthest = max(furthest, at.documents * share)  # a file counts once its chunks are in
             name = shorten(clean_text(Path(at.path).name), 40)
-            what = Text(f"{at.chunks:,} chunks, {name}").plain
-            progress.update(task, total=at.total, completed=furthest, description=what)
+            what = f"files, {at.chunks:,} chunks, {name}"
+            progress.update(task, total=at.total, completed=int(furthest), description=what)
 
         yield tell

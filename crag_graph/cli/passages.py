@@ -12,6 +12,7 @@ from crag_graph.cli.scale import Scale, meter, shown
 from crag_graph.text.clean import clean_text, shorten
 
 _METER = 8
+_SEEN = 600  # characters of a passage, of which its beginning is made
 
 
 def passage_scores(state: Mapping[str, Any], console: Console) -> RenderableType | None:
@@ -85,5 +86,8 @@ def _by_id(documents: Sequence[Mapping[str, Any]]) -> dict[Any, Mapping[str, Any
 
 
 def _beginning(document: Mapping[str, Any]) -> str:
-    text = one_line(str(document.get("page_content", ""))[:400])
-    return shorten(text, 160) if text else ""
+    """Return how a passage begins, without the headings that its label tells already."""
+    text = str(document.get("page_content", ""))[:_SEEN]
+    body = "\n".join(line for line in text.split("\n") if not line.lstrip().startswith("#"))
+    line = one_line(body if body.strip() else text)
+    return shorten(line, 160) if line else ""

@@ -10,6 +10,9 @@ LABEL = "Quoted from the sources (extractive: no language model wrote this):"
 
 _MOST_STRIPS = 4
 _SHARE_OF_BEST = 0.6  # a strip far below the best one is more likely noise than an answer's part
+_HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*?)[ \t#]*$")
+_ITEM = re.compile(r"^\s*(?:[-*+]|\d{1,3}[.)])[ \t]+")
+_CODE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
 # A source's own footnote marks would read as citations of ours.
 _FOOTNOTE = re.compile(r"\s?\[\d{1,3}\]")
 
@@ -59,7 +62,24 @@ def _entries(item: Evidence) -> list[tuple[float, int, int, str]]:
 
 
 def _quotation(text: str, context: str) -> str:
-    """Return the strip on one line, a table's row after the table's header."""
+    """Return the strip on one line, without Markdown's marks, a table's row after its header."""
     header = context.rpartition("\n")[2] if text.lstrip().startswith("|") else ""
     quoted = _FOOTNOTE.sub("", text)
-    return " ".join(f"{header} {quoted}".split())
+    return " ".join(f"{header} {_without_marks(quoted)}".split())
+
+
+def _without_marks(text: str) -> str:
+    """Return the text with its last heading as `Heading: `, and without the marks of list items."""
+    if _CODE.search(text):
+        return text
+    heading = ""
+    lines = []
+    for line in text.split("\n"):
+        if mark := _HEADING.match(line):
+            heading = mark[1]
+        else:
+            lines.append(_ITEM.sub("", line))
+    body = "\n".join(lines).strip()
+    if not heading or not body:
+        return heading or body
+    return f"{heading}: {body}"

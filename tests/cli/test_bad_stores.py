@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from crag_graph.cli.entry import run
-from crag_graph.retrieval.edge import EdgeIndex
+from crag_graph.retrieval.edge.index import EdgeIndex
 from crag_graph.retrieval.index import CollectionSchema
 from crag_graph.retrieval.store import collection_folder, manifest_path
 

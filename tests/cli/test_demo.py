@@ -9,12 +9,12 @@ import pytest
 
 from crag_graph.cli.demo import COLLECTION, QUESTIONS, handbook_folder
 from crag_graph.cli.entry import run
-from crag_graph.retrieval.edge import EdgeIndex
+from crag_graph.retrieval.edge.index import EdgeIndex
 from crag_graph.retrieval.store import collection_folder
 
 # How far from a threshold the demonstration's questions have to be: the fit of the evaluator may
 # change a little without one of them changing its action.
-MARGIN = 0.05
+MARGIN = 0.1
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def test_three_questions_three_actions(capsys):
 def test_the_first_is_answered_from_the_handbook_and_the_last_refused(capsys):
     first, _, last = demonstrate(capsys)["runs"]
     assert first["status"] == "answered"
-    assert "reaches the upper threshold" in first["answer"]
+    assert "at most 400 characters" in first["answer"]
     sources = {Path(citation["source"]).parent for citation in first["citations"]}
     assert sources == {handbook_folder()}
     assert last["status"] == "refused"

@@ -7,7 +7,7 @@ import pytest
 from crag_graph.cli.checks import run_checks
 from crag_graph.cli.entry import run
 from crag_graph.environment import Environment
-from crag_graph.retrieval.edge import EdgeIndex
+from crag_graph.retrieval.edge.index import EdgeIndex
 from crag_graph.retrieval.index import CollectionSchema, Point
 from crag_graph.retrieval.store import collection_folder
 

@@ -61,6 +61,7 @@ def test_a_document_is_called_by_title_and_headings_else_by_source():
     assert called(title="Pumps", heading="Valves > Order") == "Pumps > Valves > Order"
     assert called(title="Pumps", heading=["Valves", "Order"]) == "Pumps > Valves > Order"
     assert called(title="Pumps", heading="Pumps") == "Pumps"
+    assert called(title="Pumps", heading="Pumps > Valves") == "Pumps > Valves"
     assert called(source="a/b.md") == "a/b.md"
     assert called() == "x"
     assert label_of({}) == "untitled"

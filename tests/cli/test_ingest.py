@@ -11,7 +11,7 @@ import pytest
 from crag_graph.cli import ingesting
 from crag_graph.cli.entry import run
 from crag_graph.errors import StoreFullError
-from crag_graph.retrieval.ingest import IngestProgress
+from crag_graph.ingestion.ingest import IngestProgress
 from crag_graph.retrieval.store import collection_folder
 
 
@@ -153,7 +153,7 @@ def test_a_full_disk_is_said_before_it_can_kill_the_process(home, folder, capsys
     def full(*args: object, **kwargs: object) -> None:
         raise StoreFullError("the disk of /data has 3 MiB free, but 256 MiB are needed")
 
-    monkeypatch.setattr("crag_graph.retrieval.edge_setup.require_free", full)
+    monkeypatch.setattr("crag_graph.retrieval.edge.setup.require_free", full)
     assert run(["ingest", str(folder)]) == 1
     assert capsys.readouterr().err.startswith("crag: the disk of /data has 3 MiB free")
 
@@ -163,7 +163,7 @@ def test_a_store_that_another_process_holds_is_one_sentence(home: Path, folder: 
     ingest_json(capsys, str(folder))
     place = collection_folder(home=home, collection="default")
     code = (
-        "import pathlib, sys; from crag_graph.retrieval.edge import EdgeIndex;"
+        "import pathlib, sys; from crag_graph.retrieval.edge.index import EdgeIndex;"
         f"index = EdgeIndex.open(pathlib.Path({str(place)!r}));"
         "print('held', flush=True); sys.stdin.read(); index.close()"
     )

@@ -62,3 +62,22 @@ def test_a_footnote_of_the_source_does_not_become_a_citation():
 def test_a_row_of_a_table_is_quoted_with_its_header():
     row = evidence(1, ("| K7 | 9 Nm |", 0.9), contexts=("Bolts\n| part | torque |",))
     assert quoted(row) == ["- | part | torque | | K7 | 9 Nm | [1]"]
+
+
+def test_marks_of_markdown_are_not_quoted_but_the_heading_is():
+    strips = (
+        ("# Valves\n\n## Order\n\nThe inlet closes first.", 0.9),
+        ("- The drain closes last.", 0.9),
+        ("2. Wait for 3. to end.\n* Then go on.", 0.9),
+        ("```\n# not a heading\n- not an item\n```", 0.9),
+    )
+    assert quoted(evidence(1, *strips)) == [
+        "- Order: The inlet closes first. [1]",
+        "- The drain closes last. [1]",
+        "- Wait for 3. to end. Then go on. [1]",
+        "- ``` # not a heading - not an item ``` [1]",
+    ]
+
+
+def test_a_strip_of_nothing_but_a_heading_is_quoted_as_that():
+    assert quoted(evidence(1, ("## Order ##", 0.9))) == ["- Order [1]"]
