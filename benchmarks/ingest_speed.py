@@ -19,9 +19,9 @@ from pathlib import Path
 
 from langchain_core.embeddings import Embeddings
 
+from crag_graph.ingestion.ingest import ingest
 from crag_graph.models.embeddings import NamedEmbeddings, load_embeddings
 from crag_graph.retrieval.index import CollectionSchema
-from crag_graph.retrieval.ingest import ingest
 from crag_graph.retrieval.manifest import Manifest
 from crag_graph.retrieval.store import manifest_path, open_index
 from tests.fakes.documents import epub_bytes, pdf_bytes, write_docx, write_pptx

@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 from langchain_core.embeddings import Embeddings
 
-from crag_graph.retrieval.disk import size_on_disk
+from crag_graph.retrieval.edge.disk import size_on_disk
 from crag_graph.retrieval.index import CollectionSchema, Point
 from crag_graph.retrieval.manifest import DocumentRecord, Manifest
 from crag_graph.retrieval.retriever import HybridRetriever

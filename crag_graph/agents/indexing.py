@@ -17,10 +17,10 @@ from crag_graph.agents.ingest_root import ROOT_VARIABLE, allowed_paths
 from crag_graph.assembly import load_embeddings
 from crag_graph.environment import Environment
 from crag_graph.errors import InputError
+from crag_graph.ingestion.report import IngestProgress, IngestReport
 from crag_graph.lazy import Lazy
 from crag_graph.models.embeddings import NamedEmbeddings
 from crag_graph.retrieval.index import CollectionSchema
-from crag_graph.retrieval.report import IngestProgress, IngestReport
 
 
 class IndexInput(TypedDict):
@@ -151,7 +151,7 @@ def _run(
     prune: bool,
     tell: Callable[[IngestProgress], None],
 ) -> IngestReport:
-    from crag_graph.retrieval.ingest import ingest
+    from crag_graph.ingestion.ingest import ingest
     from crag_graph.retrieval.manifest import Manifest
     from crag_graph.retrieval.store import manifest_path, open_index
 

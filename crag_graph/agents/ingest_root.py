@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from crag_graph.errors import ConfigurationError, InputError
-from crag_graph.retrieval.discovery import discover
+from crag_graph.ingestion.discovery import discover
 
 ROOT_VARIABLE = "CRAG_INGEST_ROOT"
 

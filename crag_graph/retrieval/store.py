@@ -42,7 +42,7 @@ def manifest_path(*, home: Path, collection: str, url: str | None = None) -> Pat
     """
     if not url:
         return collection_folder(home=home, collection=collection) / MANIFEST_FILE
-    from crag_graph.retrieval.server_address import ServerAddress
+    from crag_graph.retrieval.server.address import ServerAddress
 
     server = hashlib.sha256(ServerAddress.parse(url).shown.encode()).hexdigest()[:16]
     return home / "servers" / server / f"{check_name(collection)}.sqlite"
@@ -106,7 +106,7 @@ def open_index(
         raise InputError(f"the schema is that of {create.name!r}, not of {collection!r}")
     check_name(collection)
     if url:
-        from crag_graph.retrieval.server import ServerIndex
+        from crag_graph.retrieval.server.index import ServerIndex
 
         return ServerIndex.open(
             url, collection, create=create, api_key=api_key, content_key=content_key
@@ -115,7 +115,7 @@ def open_index(
 
 
 def _open_embedded(folder: Path, create: CollectionSchema | None) -> VectorIndex:
-    from crag_graph.retrieval.edge import EdgeIndex
+    from crag_graph.retrieval.edge.index import EdgeIndex
 
     if create is not None and not (folder / MANIFEST_FILE).is_file():
         _refuse_orphan(folder)

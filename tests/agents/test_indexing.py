@@ -12,7 +12,7 @@ from crag_graph.agents.ingest_root import allowed_paths
 from crag_graph.environment import Environment
 from crag_graph.errors import ConfigurationError, InputError
 from crag_graph.graph import build_graph
-from crag_graph.retrieval import ingest as ingesting
+from crag_graph.ingestion import ingest as ingesting
 from crag_graph.services import Services
 from tests.fakes.collaborators import StubEvaluator, StubGenerator
 

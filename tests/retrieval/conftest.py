@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from crag_graph.retrieval.server import ServerIndex
+from crag_graph.retrieval.server.index import ServerIndex
 from crag_graph.transient import RetryPolicy
 from tests.fakes.qdrant_facade import QdrantFacade
 from tests.fakes.stores import SCHEMA, Backend, chunk

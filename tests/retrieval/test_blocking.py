@@ -9,7 +9,7 @@ from blockbuster import BlockBuster, BlockingError, blockbuster_ctx
 
 from crag_graph.retrieval.index import VectorIndex
 from crag_graph.retrieval.retriever import HybridRetriever
-from crag_graph.retrieval.server import ServerIndex
+from crag_graph.retrieval.server.index import ServerIndex
 from crag_graph.settings import Settings
 from tests.fakes.qdrant_facade import QdrantFacade
 from tests.fakes.stores import SCHEMA, Backend, StubEmbeddings, chunk, vector_of

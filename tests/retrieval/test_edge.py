@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from crag_graph.errors import StoreError, StoreLockedError
-from crag_graph.retrieval.edge import EdgeIndex
+from crag_graph.retrieval.edge.index import EdgeIndex
 from crag_graph.retrieval.manifest import Manifest
 from crag_graph.retrieval.store import collection_folder, list_collections, open_index
 from tests.fakes.stores import SCHEMA, Backend, chunk, vector_of
@@ -204,7 +204,7 @@ def test_a_killed_creation_leaves_no_collection(tmp_path: Path) -> None:
         """
         import os, sys
         from pathlib import Path
-        from crag_graph.retrieval import edge_setup
+        from crag_graph.retrieval.edge import setup as edge_setup
         from tests.fakes.stores import Backend
         edge_setup.Manifest.create = lambda *_: os.kill(os.getpid(), 9)
         Backend(Path(sys.argv[1])).make()

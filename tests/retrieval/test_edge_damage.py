@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from crag_graph.errors import StoreDamagedError
-from crag_graph.retrieval.edge import EdgeIndex
+from crag_graph.retrieval.edge.index import EdgeIndex
 from crag_graph.retrieval.manifest import DocumentRecord, Manifest
 from tests.fakes.stores import SCHEMA, chunk
 

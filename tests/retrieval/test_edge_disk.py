@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from crag_graph.errors import StoreFullError
-from crag_graph.retrieval.disk import OPEN_BYTES, WRITE_BYTES, require_free, size_on_disk
+from crag_graph.retrieval.edge.disk import OPEN_BYTES, WRITE_BYTES, require_free, size_on_disk
 from tests.fakes.stores import Backend, chunk, vector_of
 
 

@@ -8,11 +8,11 @@ import pytest
 import qdrant_edge as edge
 
 from crag_graph.errors import StoreDamagedError
-from crag_graph.retrieval import probe
 from crag_graph.retrieval.bm25 import Bm25Encoder
-from crag_graph.retrieval.edge import EdgeIndex
+from crag_graph.retrieval.edge import probe
+from crag_graph.retrieval.edge.index import EdgeIndex
+from crag_graph.retrieval.edge.shard import Shard
 from crag_graph.retrieval.points import point_id
-from crag_graph.retrieval.shard import Shard
 from tests.fakes.stores import DIMENSION, SCHEMA, chunk
 
 IDS: list[Any] = [point_id(f"c{n}") for n in range(40)]

@@ -13,9 +13,9 @@ from crag_graph.errors import (
     StoreRequestError,
 )
 from crag_graph.retrieval.index import Point
-from crag_graph.retrieval.server import ServerIndex
-from crag_graph.retrieval.server_address import ServerAddress
-from crag_graph.retrieval.server_connection import ServerConnection
+from crag_graph.retrieval.server.address import ServerAddress
+from crag_graph.retrieval.server.connection import ServerConnection
+from crag_graph.retrieval.server.index import ServerIndex
 from tests.fakes.qdrant_facade import CLIENT_VERSION, QdrantFacade
 from tests.fakes.stores import SCHEMA, chunk, vector_of
 

@@ -14,8 +14,8 @@ from crag_graph.errors import (
     StoreRequestError,
     StoreUnavailableError,
 )
-from crag_graph.retrieval.server import ServerIndex
-from crag_graph.retrieval.server_address import ServerAddress
+from crag_graph.retrieval.server.address import ServerAddress
+from crag_graph.retrieval.server.index import ServerIndex
 from crag_graph.transient import RetryPolicy
 from tests.fakes.qdrant_facade import QdrantFacade
 from tests.fakes.stores import SCHEMA, chunk, vector_of

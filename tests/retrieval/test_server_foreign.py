@@ -10,7 +10,7 @@ from qdrant_client import models
 
 from crag_graph.errors import CollectionMismatchError
 from crag_graph.retrieval.bm25 import Bm25Encoder
-from crag_graph.retrieval.server import ServerIndex
+from crag_graph.retrieval.server.index import ServerIndex
 from crag_graph.retrieval.store import open_index
 from tests.fakes.qdrant_facade import QdrantFacade
 from tests.fakes.stores import DIMENSION, SCHEMA, chunk, vector_of

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from crag_graph.errors import ConfigurationError, StoreAuthError, StoreError
-from crag_graph.retrieval.server import ServerIndex
-from crag_graph.retrieval.server_address import ServerAddress
-from crag_graph.retrieval.server_connection import ServerConnection
+from crag_graph.retrieval.server.address import ServerAddress
+from crag_graph.retrieval.server.connection import ServerConnection
+from crag_graph.retrieval.server.index import ServerIndex
 from crag_graph.retrieval.store import open_index
 from crag_graph.transient import RetryPolicy
 from tests.fakes.qdrant_facade import QdrantFacade
@@ -144,7 +144,7 @@ def test_no_failure_shows_a_key(tmp_path: Path, caplog: pytest.LogCaptureFixture
 def test_a_process_ends_without_noise(tmp_path: Path, close: str) -> None:
     script = f"""
         import asyncio, sys
-        from crag_graph.retrieval.server import ServerIndex
+        from crag_graph.retrieval.server.index import ServerIndex
         from tests.fakes.stores import SCHEMA, chunk, vector_of
         index = ServerIndex.open(sys.argv[1], "papers", create=SCHEMA, api_key=sys.argv[2])
         index.upsert([chunk("a", "x")])

@@ -184,8 +184,8 @@ def test_importing_the_store_loads_no_engine_and_no_client() -> None:
         [
             sys.executable,
             "-c",
-            "import sys, crag_graph.retrieval.store, crag_graph.retrieval.edge,"
-            " crag_graph.retrieval.server, crag_graph.retrieval.retriever\n"
+            "import sys, crag_graph.retrieval.store, crag_graph.retrieval.edge.index,"
+            " crag_graph.retrieval.server.index, crag_graph.retrieval.retriever\n"
             "print([m for m in ('qdrant_edge', 'qdrant_client', 'grpc', 'numpy', 'onnxruntime',"
             " 'tokenizers', 'tenacity') if m in sys.modules])",
         ],

@@ -1,0 +1,1 @@
+"""From files to chunks in the index: loading, cutting, embedding, storing."""
