@@ -71,8 +71,8 @@ def build() -> Any:
         return {"findings": [(state["part"], run["answer"])]}
 
     def join(state: State) -> State:
-        lines = [f"{part} {answer.splitlines()[-1]}" for part, answer in state["findings"]]
-        return {"messages": [AIMessage("\n".join(lines))], "documents": [*state["parts"]]}
+        answers = [f"{part}\n{answer}" for part, answer in state["findings"]]
+        return {"messages": [AIMessage("\n\n".join(answers))], "documents": [*state["parts"]]}
 
     parent = StateGraph(State, context_schema=Context)
     parent.add_node("split", split)

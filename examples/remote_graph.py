@@ -8,13 +8,14 @@ import sys
 from typing import Any
 
 from langgraph.pregel.remote import RemoteGraph
+from langgraph_sdk import get_sync_client
 
 
 def main(url: str, question: str) -> None:
     """Ask the server at `url`, and show the answer and where it comes from."""
-    graph = RemoteGraph("crag", url=url)
     given: Any = {"question": question}
-    result = graph.invoke(given)
+    with get_sync_client(url=url) as client:
+        result = RemoteGraph("crag", sync_client=client).invoke(given)
     print(result["answer"])
     for citation in result["citations"]:
         print(f"[{citation['number']}] {citation['source']}")

@@ -11,7 +11,6 @@ import httpx
 import pytest
 from langgraph_sdk import get_sync_client
 from langgraph_sdk.client import LangGraphClient
-from langgraph_sdk.errors import APIStatusError
 from mcp import Client
 
 from crag_graph.agents.turns import ChatSettings
@@ -121,7 +120,8 @@ async def test_two_questions_on_a_thread_keep_apart_and_have_a_history(client: L
     assert marker("Oak") not in second["answer"]
     assert second["usage"]["run_id"] != first["usage"]["run_id"]
     asked = [state["values"].get("question") for state in await history(client, thread)]
-    assert asked.count(OAK["question"]) == asked.count(question("Elm"))
+    assert asked.count(OAK["question"]) >= 6
+    assert asked.count(question("Elm")) >= 6
 
 
 async def test_documents_can_be_edited_as_json_and_the_run_forked(client: LangGraphClient):
@@ -190,18 +190,20 @@ async def test_what_cannot_be_is_one_typed_sentence(
 
 async def test_fifty_questions_at_once_each_with_its_own_evidence(client: LangGraphClient):
     asked = [STATIONS[number % len(STATIONS)] for number in range(50)]
-    outs: list[Any] = await asyncio.gather(
-        *(client.runs.wait(None, "crag", input={"question": question(name)}) for name in asked)
-    )
+
+    async def ask(name: str) -> Any:
+        # One passage each: whatever another document says could only come from another run.
+        given: Any = {"question": question(name)}
+        return await client.runs.wait(None, "crag", input=given, context={"top_k": 1})
+
+    outs = await asyncio.gather(*(ask(name) for name in asked))
     markers = {name: marker(name) for name in STATIONS}
     assert len(set(markers.values())) == 30
     for name, out in zip(asked, outs, strict=True):
         assert out["status"] == "answered", out
-        assert markers[name] in out["answer"]
-        sources = {citation["source"] for citation in out["citations"]}
-        assert any(source.endswith(f"/{name.lower()}.md") for source in sources)
-        others = {other for other, text in markers.items() if text in out["answer"]} - {name}
-        assert not others
+        assert [key for key, text in markers.items() if text in json.dumps(out)] == [name]
+        (citation,) = out["citations"]
+        assert citation["source"].endswith(f"/{name.lower()}.md")
 
 
 async def test_a_parent_on_the_server_streams_what_happens_inside(client: LangGraphClient):
@@ -331,8 +333,3 @@ def test_health_tells_that_it_is_ready_and_each_run_is_one_line_of_json(offline:
     assert runs
     assert runs[-1]["action"] == "correct"
     assert not re.search(r"access code", json.dumps(runs))
-
-
-async def test_an_unknown_assistant_is_refused(client: LangGraphClient):
-    with pytest.raises(APIStatusError):
-        await client.runs.wait(None, "nobody", input=OAK)
