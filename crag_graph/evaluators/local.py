@@ -13,8 +13,9 @@ from crag_graph.models.local.minilm import MiniLM, shared_minilm
 from crag_graph.settings import Settings
 from crag_graph.state import Grade
 
-# From here on two texts count as close in meaning, in what a reason says.
-_CLOSE = 0.5
+_EVEN = 0.5
+# The kinds of answer whose absence can be seen; a reason or a definition has many forms.
+_SEEN = ("date", "number", "name", "place")
 
 
 class LocalEvaluator:
@@ -107,9 +108,8 @@ def _reason(asked: Question, evidence: Evidence, judgement: Judgement) -> str:
         clauses.append(f"without {', '.join(evidence.missing[:3])}")
     elif asked.named:
         clauses.append("names and numbers agree")
-    if asked.kind and row["fits"] < 0:
+    if asked.kind in _SEEN and row["fits"] < 0:
         clauses.append(f"no {asked.kind} in it")
     if not clauses:
-        close = row["similarity"] >= _CLOSE if asked.latin else row["coverage"] >= _CLOSE
-        clauses.append("close to the question" if close else "far from the question")
+        clauses.append(f"{'close to' if judgement.score >= _EVEN else 'far from'} the question")
     return f"{best}: {', '.join(clauses)}"

@@ -115,17 +115,16 @@ def _evidence(
     asking = _unit(asked.vectors)
     best = np.full(len(asking), -1.0, dtype=np.float32)
     for window, tokens in zip(plan, seen, strict=True):
-        echoed, owner = _owners(reading, window, tokens)
+        alive, owned = _tokens(reading, window, tokens)
         likeness = asking @ _unit(tokens.vectors).T
-        likeness[:, echoed] = -1.0
-        passage[0] = max(passage[0], _similarity(asked, tokens, echoed))
+        likeness[:, ~alive] = -1.0
+        passage[0] = max(passage[0], _similarity(asked, tokens, alive))
         if likeness.size:
             np.maximum(best, likeness.max(axis=1), out=best)
-        for index in range(window.first, window.last + 1):
-            own = (owner == index) & ~echoed
-            if not own.any() or not len(asking):
+        for index, own in enumerate(owned, window.first):
+            if not alive[own].any() or not len(asking):
                 continue
-            mean = tokens.vectors[own].mean(axis=0)
+            mean = tokens.vectors[own][alive[own]].mean(axis=0)
             most = likeness[:, own].max(axis=1)
             strips[index, 0] = float(_unit(mean) @ asked.pooled)
             strips[index, 1] = float(most @ by_token)
@@ -152,29 +151,30 @@ def _beyond(question: Question, title: frozenset[str]) -> dict[str, float]:
     return left if any(left.values()) else question.rarity
 
 
-def _owners(
+def _tokens(
     reading: Reading, window: Window, tokens: TokenVectors
-) -> "tuple[NDArray[np.bool_], NDArray[np.int64]]":
-    """Return which tokens are part of an echo, and each one's piece (-1: the title)."""
+) -> "tuple[NDArray[np.bool_], list[slice]]":
+    """Return which tokens are evidence, being no echo, and which are each piece's."""
     import numpy as np
 
-    starts = tokens.offsets[:, 0].astype(np.int64)
-    echoed = np.zeros(len(starts), dtype=bool)
-    owner = np.full(len(starts), -1, dtype=np.int64)
+    starts = tokens.offsets[:, 0]
+    alive = np.ones(len(starts), dtype=bool)
+    owned: list[slice] = []
     shift = len(window.lead) - reading.pieces[window.first].start
-    for index in range(window.first, window.last + 1):
-        piece = reading.pieces[index]
+    for piece in reading.pieces[window.first : window.last + 1]:
         begin = piece.start + shift
-        owner[(starts >= begin) & (starts < begin + len(piece.text))] = index
+        low, high = np.searchsorted(starts, (begin, begin + len(piece.text)))
+        owned.append(slice(int(low), int(high)))
         for start, end in piece.echoes:
-            echoed |= (starts >= begin + start) & (starts < begin + end)
-    return echoed, owner
+            low, high = np.searchsorted(starts, (begin + start, begin + end))
+            alive[low:high] = False
+    return alive, owned
 
 
-def _similarity(asked: TokenVectors, tokens: TokenVectors, echoed: "NDArray[np.bool_]") -> float:
-    if not echoed.any():
+def _similarity(asked: TokenVectors, tokens: TokenVectors, alive: "NDArray[np.bool_]") -> float:
+    if alive.all():
         return float(tokens.pooled @ asked.pooled)
-    rest = tokens.vectors[~echoed]
+    rest = tokens.vectors[alive]
     return float(_unit(rest.mean(axis=0)) @ asked.pooled) if len(rest) else 0.0
 
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 FIT = Path(__file__).with_name("local_fit.json")
 EVIDENCE = "best_strip"
 """The passage feature that is the best strip's own evidence, on the logit scale."""
+# Evidence of a strip by its terms alone: about what strips with none or all of them have otherwise.
+_NO_TERM, _ALL_TERMS = -5.0, 2.0
 LEXICAL_FEATURES = ("coverage", "best_coverage", "named")
 """Of a passage in a script that the encoder cannot read: what needs no vectors."""
 
@@ -93,7 +95,8 @@ class Fit:
         if readable:
             raw = float(self.passage(np.append(evidence.passage, own[best])))
         else:
-            own = 4.0 * evidence.strips[:, STRIP_FEATURES.index("coverage")]
+            coverage = evidence.strips[:, STRIP_FEATURES.index("coverage")]
+            own = _NO_TERM + (_ALL_TERMS - _NO_TERM) * coverage
             best = max(alive, key=lambda index: (own[index], -index))
             raw = float(self.lexical(lexical_features(evidence)))
         together = np.stack([own, np.full(len(own), raw)], axis=1)

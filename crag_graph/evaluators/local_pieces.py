@@ -1,6 +1,7 @@
 """What of a passage the local evaluator reads: its strips, their words, and windows over them."""
 
 import dataclasses
+import functools
 from collections import Counter
 from collections.abc import Callable, Sequence
 
@@ -17,6 +18,9 @@ _HEAD_CHARACTERS = 1500
 # What the encoder takes, less its two marks and a few for a title cut by characters.
 _WINDOW_TOKENS = 250
 _TITLE_CHARACTERS = 160
+
+# Finding the words takes as long as the features made of them, and popular passages come again.
+_words = functools.lru_cache(maxsize=2048)(content_words)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -89,7 +93,7 @@ def read_passage(question: Question, passage: Passage) -> Reading:
     if sum(end - start for start, end, _ in spans) > _MOST_CHARACTERS:
         wanted = _promising(question, [passage.text[start:end] for start, end, _ in spans])
         chosen = [spans[position] for position in wanted]
-    title = frozenset(_terms(content_words(passage.title[:_TITLE_CHARACTERS])))
+    title = frozenset(_terms(_words(passage.title[:_TITLE_CHARACTERS])))
     pieces = tuple(
         _piece(question, passage.text[start:end], start, _around(passage, strip) | title, strip)
         for start, end, strip in chosen
@@ -132,7 +136,7 @@ def _apart(reading: Reading, before: Piece, after: Piece) -> bool:
 def _piece(
     question: Question, text: str, start: int, around: frozenset[str], strip: Strip | None
 ) -> Piece:
-    words = content_words(text)
+    words = _words(text)
     echoes = tuple(find_echoes(question, text, words))
     kept = text
     for begin, end in reversed(echoes):
@@ -154,7 +158,7 @@ def _piece(
 def _around(passage: Passage, strip: Strip | None) -> frozenset[str]:
     if strip is None or not any(mark in passage.text for mark in "#|="):
         return frozenset()
-    return frozenset(_terms(content_words(strip_context(passage.text, strip))))
+    return frozenset(_terms(_words(strip_context(passage.text, strip))))
 
 
 def _terms(words: Sequence[Word]) -> list[str]:
