@@ -18,8 +18,6 @@ import argparse
 import asyncio
 import json
 import os
-import signal
-import socket
 import statistics
 import subprocess
 import sys
@@ -37,8 +35,8 @@ from benchmarks.graph_overhead import InstantEvaluator, InstantGenerator, Instan
 from crag_graph.environment import Environment
 from crag_graph.graph import build_graph
 from crag_graph.services import Services
+from tests.fakes.langgraph_server import LangGraphServer
 
-ROOT = Path(__file__).parents[1]
 STATIONS = 30
 
 
@@ -68,58 +66,6 @@ def ingest_documents(home: Path, folder: Path) -> None:
     command = [sys.executable, "-c", program, "ingest", str(folder)]
     environment = os.environ | {"CRAG_HOME": str(home)}
     subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
-
-
-class Server:
-    """`langgraph dev`, offline, between `__enter__` and `__exit__`."""
-
-    def __init__(self, folder: Path, home: Path) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self._port = int(free.getsockname()[1])
-        self.url = f"http://127.0.0.1:{self._port}"
-        self._folder = folder
-        self._home = home
-
-    def __enter__(self) -> "Server":
-        config = json.loads((ROOT / "langgraph.json").read_text())
-        config["dependencies"] = [str(ROOT)]
-        (self._folder / "langgraph.json").write_text(json.dumps(config))
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(("CRAG_", "OPENAI_"))}
-        self._log = (self._folder / "log").open("wb")
-        self._process = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "langgraph_cli", "dev", "--no-browser", "--no-reload"),
-                *("--port", str(self._port), "--n-jobs-per-worker", "50"),
-            ],
-            cwd=self._folder,
-            env=kept
-            | {
-                "CRAG_HOME": str(self._home),
-                "LANGGRAPH_NO_VERSION_CHECK": "true",
-                "LANGGRAPH_CLI_NO_ANALYTICS": "1",
-                "LANGSMITH_TRACING": "false",
-            },
-            stdout=self._log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        os.killpg(self._process.pid, signal.SIGTERM)
-        self._process.wait(30)
-        self._log.close()
-
-    def wait_until_ready(self) -> None:
-        """Return once it answers at all."""
-        while True:
-            try:
-                httpx.get(f"{self.url}/ok", timeout=5).raise_for_status()
-            except httpx.HTTPError:
-                time.sleep(0.05)
-            else:
-                return
 
 
 def ask(client: httpx.Client, number: int) -> dict[str, Any]:
@@ -154,13 +100,11 @@ def serve(questions: int) -> None:
         folder, home = Path(name), Path(name) / "home"
         make_documents(folder / "documents")
         ingest_documents(home, folder / "documents")
-        started = time.monotonic()
-        with Server(folder, home) as server:
-            server.wait_until_ready()
-            ready = time.monotonic() - started
+        with LangGraphServer(folder, variables={"CRAG_HOME": str(home)}) as server:
+            ready = time.monotonic()
             with httpx.Client(base_url=server.url, timeout=120) as client:
                 first = ask(client, 0)
-                answered = time.monotonic() - started
+                answered = server.ready_after + time.monotonic() - ready
                 assert first["status"] == "answered", first
                 second = time.monotonic()
                 ask(client, 1)
@@ -174,7 +118,7 @@ def serve(questions: int) -> None:
         {key for key in range(STATIONS) if marker(key) in json.dumps(output)} != {number}
         for number, output in zip(numbers, outputs, strict=True)
     )
-    print(f"server answers at all      {ready:.1f} s after its start")
+    print(f"server answers at all      {server.ready_after:.1f} s after its start")
     print(f"first answered run         {answered:.1f} s after its start; the bar is 15")
     print(f"one further run            {single:.2f} s, the queue's wait included")
     print(f"{questions} runs at once           {seconds:.1f} s, {questions / seconds:.1f} a second")
