@@ -152,8 +152,7 @@ def _run(
     tell: Callable[[IngestProgress], None],
 ) -> IngestReport:
     from crag_graph.ingestion.ingest import ingest
-    from crag_graph.retrieval.manifest import Manifest
-    from crag_graph.retrieval.store import manifest_path, open_index
+    from crag_graph.retrieval.store import open_index, open_manifest
 
     home, name, url = environment.home, environment.collection, environment.qdrant_url or None
     index = open_index(
@@ -165,19 +164,15 @@ def _run(
         url=url,
         api_key=environment.qdrant_api_key or None,
     )
-    with contextlib.closing(index):
-        file = manifest_path(home=home, collection=name, url=url)
-        known = file.is_file()
-        manifest = Manifest.open(file) if known else Manifest.create(file, index.schema)
-        with manifest:
-            return ingest(
-                paths,
-                index=index,
-                manifest=manifest,
-                embeddings=embeddings,
-                prune=prune,
-                progress=tell,
-            )
+    with contextlib.closing(index), open_manifest(home=home, index=index, url=url) as manifest:
+        return ingest(
+            paths,
+            index=index,
+            manifest=manifest,
+            embeddings=embeddings,
+            prune=prune,
+            progress=tell,
+        )
 
 
 graph = build_index_graph()

@@ -15,8 +15,7 @@ from crag_graph.ingestion.chunking import Chunker
 from crag_graph.ingestion.ingest import IngestProgress, IngestReport, ingest
 from crag_graph.models.embeddings import NamedEmbeddings
 from crag_graph.retrieval.index import CollectionSchema
-from crag_graph.retrieval.manifest import Manifest
-from crag_graph.retrieval.store import manifest_path, open_index
+from crag_graph.retrieval.store import manifest_path, open_index, open_manifest
 from crag_graph.text.clean import clean_text, shorten
 
 Tell = Callable[[IngestProgress], None]
@@ -56,7 +55,9 @@ def ingest_paths(
         if options.dry_run and not _exists(environment):
             place = _elsewhere(environment, stack)
         index = stack.enter_context(contextlib.closing(_open(place, embeddings)))
-        manifest = stack.enter_context(_manifest(place, index.schema))
+        manifest = stack.enter_context(
+            open_manifest(home=place.home, index=index, url=place.qdrant_url or None)
+        )
         tell = stack.enter_context(_progress())
         report = ingest(
             paths,
@@ -82,15 +83,11 @@ def _require(path: Path) -> None:
 
 
 def _exists(environment: Environment) -> bool:
-    return _manifest_file(environment).is_file()
-
-
-def _manifest_file(environment: Environment) -> Path:
     return manifest_path(
         home=environment.home,
         collection=environment.collection,
         url=environment.qdrant_url or None,
-    )
+    ).is_file()
 
 
 def _elsewhere(environment: Environment, stack: contextlib.ExitStack) -> Environment:
@@ -111,11 +108,6 @@ def _open(environment: Environment, embeddings: NamedEmbeddings) -> Any:
         url=environment.qdrant_url or None,
         api_key=environment.qdrant_api_key or None,
     )
-
-
-def _manifest(environment: Environment, schema: CollectionSchema) -> Manifest:
-    path = _manifest_file(environment)
-    return Manifest.open(path) if path.is_file() else Manifest.create(path, schema)
 
 
 @contextlib.contextmanager
