@@ -124,6 +124,8 @@ def _show(console: "Console", number: int, output: dict[str, Any]) -> None:
     console.print(Rule(title, align="left", style="cyan", characters=characters))
     console.print()
     print_report(output, console)
+    if output["warnings"]:
+        console.print()
 
 
 def _finish(console: "Console", outputs: list[dict[str, Any]], *, kept: bool) -> None:
