@@ -95,6 +95,11 @@ def run_id_of(state: CRAGState) -> str:
     return state.get("usage", {}).get("run_id") or uuid.uuid4().hex
 
 
+def question_of(state: CRAGState) -> str:
+    """Return the question of the run; empty where a node is called without one."""
+    return state.get("question", "")
+
+
 def budget_of(state: CRAGState, settings: Settings, *, keep_back: int = 0) -> Budget:
     """Return the ledger of the run, with what its earlier nodes spent already in it.
 

@@ -9,7 +9,7 @@ from crag_graph.evaluators.base import Evaluation, Passage
 from crag_graph.evaluators.grading import align_grades, as_passages, failed_grades, scored_strips
 from crag_graph.generation.base import Generator
 from crag_graph.generation.extractive import ExtractiveGenerator
-from crag_graph.nodes.base import Node, Update, budget_of, emit, spent
+from crag_graph.nodes.base import Node, Update, budget_of, emit, question_of, spent
 from crag_graph.settings import Settings
 from crag_graph.state import CRAGState, Grade, NodeUsage
 
@@ -40,7 +40,7 @@ class EvaluateNode(Node):
             return self._nothing(state)
         evaluator = self.services.evaluator.get()
         budget = _budget(state, settings, self.services.generator.get())
-        question = state["question"]
+        question = question_of(state)
         try:
             evaluation = evaluator.evaluate(question, passages, settings=settings, budget=budget)
         except (ModelError, BudgetExceededError) as error:
@@ -59,7 +59,7 @@ class EvaluateNode(Node):
             return self._nothing(state)
         evaluator = await self.services.evaluator.aget()
         budget = _budget(state, settings, await self.services.generator.aget())
-        question = state["question"]
+        question = question_of(state)
         try:
             evaluation = await evaluator.aevaluate(
                 question, passages, settings=settings, budget=budget

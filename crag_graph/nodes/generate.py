@@ -8,7 +8,7 @@ from crag_graph.generation.base import Evidence, Generation, GenerationRequest
 from crag_graph.generation.evidence import cite, gather
 from crag_graph.generation.extractive import ExtractiveGenerator
 from crag_graph.generation.refusal import refusal
-from crag_graph.nodes.base import Node, Update, budget_of
+from crag_graph.nodes.base import Node, Update, budget_of, question_of
 from crag_graph.settings import Settings
 from crag_graph.state import CRAGState, NodeUsage, Strip, merge_usage
 from crag_graph.text.citations import check_citations
@@ -66,7 +66,7 @@ class GenerateNode(Node):
 
     def _request(self, state: CRAGState, evidence: Sequence[Evidence]) -> GenerationRequest:
         return GenerationRequest(
-            question=state["question"],
+            question=question_of(state),
             action=state.get("action") or "ambiguous",
             evidence=evidence,
             history=state.get("history") or (),

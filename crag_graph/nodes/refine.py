@@ -7,7 +7,7 @@ from typing import Self
 from crag_graph.errors import BudgetExceededError, CRAGError, ModelError
 from crag_graph.evaluators.base import Evaluation, Passage, RetrievalEvaluator, StripJudge
 from crag_graph.evaluators.grading import as_passages, unit_score
-from crag_graph.nodes.base import Node, Update, budget_of, emit, spent
+from crag_graph.nodes.base import Node, Update, budget_of, emit, question_of, spent
 from crag_graph.settings import Settings
 from crag_graph.state import CRAGState, NodeUsage, Strip
 from crag_graph.text.strips import deduplicate, select
@@ -47,7 +47,9 @@ class RefineNode(Node):
         budget = budget_of(state, settings, keep_back=1)
         passages = _passages(state, usable)
         try:
-            evaluation = judge.refine(state["question"], passages, settings=settings, budget=budget)
+            evaluation = judge.refine(
+                question_of(state), passages, settings=settings, budget=budget
+            )
         except (ModelError, BudgetExceededError) as error:
             failed = _Judged.failed(error, spent(state, budget))
             return self._selected(state, settings, usable, usable, failed)
@@ -63,7 +65,7 @@ class RefineNode(Node):
         passages = _passages(state, usable)
         try:
             evaluation = await judge.arefine(
-                state["question"], passages, settings=settings, budget=budget
+                question_of(state), passages, settings=settings, budget=budget
             )
         except (ModelError, BudgetExceededError) as error:
             failed = _Judged.failed(error, spent(state, budget))
