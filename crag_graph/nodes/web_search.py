@@ -95,8 +95,11 @@ class WebSearchNode(Node):
                 options=_options(settings),
                 seconds=remaining(deadline),
             )
-            found = self._ordered(state, settings, findings.searched(queries, outcomes))
-            passages = as_passages(findings.found(found), origin="web")
+            results = findings.searched(queries, outcomes)
+            if not results:
+                return  # another query would not mend what failed
+            found = findings.found(self._ordered(state, settings, results))
+            passages = as_passages(found, origin="web")
             suggested = yield from judge(self.services, state, settings, passages, findings)
             if any(strip["kept"] for strip in findings.selected(settings, thresholds)):
                 return
@@ -136,7 +139,8 @@ class WebSearchNode(Node):
         decided, why = f"kept {kept} of {len(strips)} strips", findings.summary(web.name)
         fallbacks = list(findings.fallbacks)
         if not findings.answered or (findings.documents and not findings.grades):
-            decided, why = "failed", "; ".join(findings.failures)
+            decided = "failed"
+            why = "; ".join(failure.partition(": ")[2] for failure in findings.failures)
             fallbacks.append("went on with what the corpus holds")
         update = self.report(
             state,

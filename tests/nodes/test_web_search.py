@@ -151,9 +151,11 @@ def test_of_several_searches_the_good_ones_count_and_the_failure_is_told():
     ],
 )
 def test_a_failed_search_leaves_the_run_with_what_it_has(answer, reason):
-    out = run(world(web=Web(lambda _: answer)), max_searches=3)
+    web = Web(lambda _: answer)
+    out = run(world(web=web), max_searches=3)
+    assert len(web.queries) == 1  # another query would not mend it
     assert out["status"] == "refused"
-    assert stage(out)["decided"] == "failed"
+    assert (stage(out)["decided"], stage(out)["why"]) == ("failed", reason)
     assert out["web_documents"] == []
     assert f"web search failed: {reason}" in out["warnings"]
     assert "web search failed" in out["answer"]
@@ -400,7 +402,7 @@ def test_what_was_left_out_is_counted_on_the_card():
         notes=["v was down, so w was asked"],
     )
     out = run(world(web=Web(lambda _: result)))
-    assert stage(out)["why"] == "1 result from w, the best of them 0.80 (left out: no text 2)"
+    assert stage(out)["why"] == "1 result from w (best 0.80; left out: no text 2)"
     assert stage(out)["fallbacks"] == ["v was down, so w was asked"]
 
 

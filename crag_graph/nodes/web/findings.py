@@ -119,10 +119,9 @@ class Findings:
         count = len(self.documents)
         results = "1 result" if count == 1 else f"{count} results"
         clause = f"{results} from {', '.join(self.providers) or web}"
-        best = max((grade["score"] for grade in self.grades if grade["score"]), default=None)
-        if best is not None:
-            clause += f", the best of them {best:.2f}"
+        scores = [grade["score"] for grade in self.grades if grade["score"] is not None]
+        about = [f"best {max(scores):.2f}"] if scores else []
         if self.skipped:
             left_out = ", ".join(f"{reason} {n}" for reason, n in sorted(self.skipped.items()))
-            clause += f" (left out: {left_out})"
-        return clause
+            about.append(f"left out: {left_out}")
+        return f"{clause} ({'; '.join(about)})" if about else clause
