@@ -21,6 +21,10 @@ _STRIPS = {
     "items": {"type": "integer"},
     "description": "numbers of the strips that are needed for the answer",
 }
+# Examples hold no value that could pass for an answer: small models copy what they are shown, and
+# with a plausible score in it that was a verdict (Qwen2.5-Coder-1.5B, docs/real-model.md).
+_SHOWN: dict[str, Any] = {"reason": "<why>", "score": "<1 to 5>", "strips": ["<numbers>"]}
+_MOST_SHOWN = 2  # entries of an example; one alone is taken for the number that is wanted
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -53,26 +57,29 @@ class Sheet:
 def fused_form(count: int) -> Form[Sheet]:
     """Return the form for `count` passages with their strips, and the web queries."""
     entry = _ENTRY | {"score": _SCORE, "strips": _STRIPS}
-    example: dict[str, Any] = {"id": "P1", "reason": "gives the year only", "score": 3}
+    example = {"passages": _shown(entry, "P", count), "web_queries": ["<keywords>"]}
     return _form(
         "grades",
         "A score and the strips that hold up for each passage, and queries for the web.",
         {"passages": _list_of(entry), "web_queries": {"type": "array", "items": _TEXT}},
-        {"passages": [example | {"strips": [2, 5]}], "web_queries": ["keywords for the web"]},
+        example,
         count=count,
         scale="five_point",
+        each=_each("passage", "P", count),
     )
 
 
 def grade_form(count: int) -> Form[Sheet]:
     """Return the form for `count` passages without strips or queries."""
+    entry = _ENTRY | {"score": _SCORE}
     return _form(
         "grades",
         "A score for each passage.",
-        {"passages": _list_of(_ENTRY | {"score": _SCORE})},
-        {"passages": [{"id": "P1", "reason": "gives the year only", "score": 3}]},
+        {"passages": _list_of(entry)},
+        {"passages": _shown(entry, "P", count)},
         count=count,
         scale="five_point",
+        each=_each("passage", "P", count),
     )
 
 
@@ -83,7 +90,7 @@ def passage_form(count: int) -> Form[Sheet]:
         "score": {"type": "number", "description": "from 0 to 1"},
         "strips": _STRIPS,
     }
-    example = {"reason": "gives the year only", "score": 0.5, "strips": [2, 5]}
+    example = _SHOWN | {"score": "<0 to 1>"}
     description = "The score of the passage and the strips that hold up."
     return _form("grade", description, properties, example, count=count, scale="unit")
 
@@ -95,9 +102,10 @@ def strips_form(count: int) -> Form[Sheet]:
         "strip_grades",
         "A score for each strip.",
         {"strips": _list_of(entry)},
-        {"strips": [{"id": "S1", "score": 3}, {"id": "S2", "score": 1}]},
+        {"strips": _shown(entry, "S", count)},
         count=count,
         scale="five_point",
+        each=_each("strip", "S", count),
     )
 
 
@@ -109,6 +117,7 @@ def _form(
     *,
     count: int,
     scale: Scale,
+    each: str = "",
 ) -> Form[Sheet]:
     def read(value: Any) -> Sheet:
         aligned = align_json(value, count=count, scale=scale)
@@ -122,9 +131,24 @@ def _form(
         description=description,
         properties=properties,
         example=example,
+        wanted=each,
         read=read,
         read_text=read_text,
     )
+
+
+def _shown(entry: Mapping[str, Any], letter: str, count: int) -> list[dict[str, Any]]:
+    """Return the entries of an example for `count` passages or strips."""
+    numbers = range(1, min(count, _MOST_SHOWN) + 1)
+    values = {key: _SHOWN[key] for key in entry if key != "id"}
+    return [{"id": f"{letter}{number}", **values} for number in numbers]
+
+
+def _each(noun: str, letter: str, count: int) -> str:
+    """Return the words that ask for every entry; none where the example has them all."""
+    if count <= _MOST_SHOWN:
+        return ""
+    return f"with an entry for every {noun} from {letter}1 to {letter}{count}"
 
 
 def _list_of(properties: Mapping[str, Any]) -> dict[str, Any]:

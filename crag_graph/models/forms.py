@@ -16,7 +16,8 @@ class Form(Generic[T]):
         name: A name that tools may have: letters and underscores.
         description: One sentence that says what it is.
         properties: JSON Schema of the properties, all of them required; without bounds.
-        example: A filled-in form that is shown to the model, since servers may ignore schemas.
+        example: A form that is shown to the model, since servers may ignore schemas.
+        wanted: What the example does not show of the form, as the end of a clause.
         read: Takes a JSON value; raises ValueError, whose text the model is told, when it is of
             no use.
         read_text: The same for a reply that holds no JSON.
@@ -28,6 +29,7 @@ class Form(Generic[T]):
     example: Mapping[str, Any]
     read: Callable[[Any], T]
     read_text: Callable[[str], T]
+    wanted: str = ""
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -44,6 +46,6 @@ class Form(Generic[T]):
     @property
     def instruction(self) -> str:
         """The words that ask for it."""
-        return "Answer with one JSON object of this form and nothing else:\n" + json.dumps(
-            self.example, ensure_ascii=False
-        )
+        form = json.dumps(self.example, ensure_ascii=False)
+        ending = f", {self.wanted}" if self.wanted else ""
+        return f"Answer with one JSON object of this form and nothing else{ending}:\n{form}"
