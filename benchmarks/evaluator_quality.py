@@ -42,7 +42,7 @@ from training.measures import (
     shares,
 )
 from training.retrieval import encoder
-from training.scored import Scored, evaluate, score
+from training.scored import WITH_STRIPS, Scored, evaluate, score
 
 REPORTED = ("nq", "wikiqa", "hotpot", "xquad", "musique", "trec", "rgb", "noveleval")
 _FEW = 40
@@ -117,7 +117,7 @@ def strips(unseen: Sequence[Scored]) -> None:
     """Print how well strips are selected."""
     floor = Settings().strip_floor
     print("strips: average precision (wikiqa: mean within a passage), and what the floor keeps")
-    for name in ("hotpot", "qed", "wikiqa"):
+    for name in WITH_STRIPS:
         chosen = [i for i in unseen if i.task.set == name and any(i.task.strip_labels.values())]
         for scorer in ("cosine", "ours"):
             lists = [item.lists(scorer) for item in chosen]
@@ -183,7 +183,7 @@ def main() -> int:
     options = parser.parse_args()
     tasks = read_tasks(options.data, both=False)
     if not options.speed_only:
-        tasks = [task for task in tasks if task.set != "deleted"]
+        tasks = [t for t in tasks if t.set in (*REPORTED, "qed")]
         judged = score(tasks)
         seen = [item for item in judged if item.task.fitted]
         unseen = [item for item in judged if not item.task.fitted]

@@ -18,6 +18,7 @@ from langchain_core.documents import Document
 from crag_graph.evaluators.base import Passage
 from crag_graph.state import Strip
 from crag_graph.text.strips import decompose
+from training.changes import with_other_numbers, without_answer
 from training.retrieval import candidates
 from training.words import holds, words_of
 
@@ -34,7 +35,8 @@ class Task:
     """A question with the passages that compete for it.
 
     Attributes:
-        set: The name of the set, `deleted` for passages without their answering sentences.
+        set: The name of the set; `deleted` for passages without their answering sentences,
+            `swapped` for those with other numbers than the question's.
         question: As it was asked.
         passages: The candidates.
         labels: For each, whether it answers; None where that is not known.
@@ -111,8 +113,8 @@ def _nq(folder: Path, *, both: bool) -> Iterator[Task]:
                 [int(passage is own) for passage in (kept if answerable else others)],
                 strip_labels=answering if answerable else {},
             )
-        if both and 0 < sum(answering.values()) < len(answering):
-            yield from _deleted(row["question"], own, answering)
+        if both:
+            yield from _changed(row["question"], own, answering)
 
 
 def _qed(folder: Path) -> Iterator[Task]:
@@ -123,16 +125,17 @@ def _qed(folder: Path) -> Iterator[Task]:
             yield dataclasses.replace(
                 _task("qed", row["question"], (passage,), [1], strip_labels=labels), answerable=None
             )
-            yield from _deleted(row["question"], passage, labels)
+            yield from _changed(row["question"], passage, labels)
 
 
-def _deleted(question: str, passage: Passage, labels: dict[str, int]) -> Iterator[Task]:
-    """Yield the passage, and the same without its answering sentences: on topic, no answer."""
-    left = [strip["text"] for strip in passage.strips if not labels.get(strip["id"])]
-    if left:
-        without = passage_of("deleted", " ".join(left), passage.title)
+def _changed(question: str, passage: Passage, labels: dict[str, int]) -> Iterator[Task]:
+    """Yield the passage beside forms of it that answer no longer, each in a task of its own."""
+    if deleted := without_answer(passage, labels):
         yield _task("deleted", question, (passage,), [1])
-        yield _task("deleted", question, (without,), [0])
+        yield _task("deleted", question, (passage_of("deleted", deleted, passage.title),), [0])
+    if swapped := with_other_numbers(question, passage):
+        yield _task("swapped", question, (passage,), [1])
+        yield _task("swapped", question, (passage_of("swapped", *swapped),), [0])
 
 
 def _sentences(folder: Path, name: str) -> Iterator[Task]:

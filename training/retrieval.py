@@ -24,6 +24,7 @@ class RememberingMiniLM(MiniLM):
         self._known: dict[
             str, tuple[NDArray[np.float16], NDArray[np.int32], NDArray[np.float32]]
         ] = {}
+        self._pooled: dict[str, NDArray[np.float32]] = {}
         self._counts: dict[str, int] = {}
 
     def token_vectors(self, texts: Sequence[str], *, keep: Keep = "start") -> list[TokenVectors]:
@@ -34,14 +35,17 @@ class RememberingMiniLM(MiniLM):
         new = [text for text in dict.fromkeys(texts) if text not in self._known]
         for text, found in zip(new, super().token_vectors(new, keep=keep), strict=True):
             self._known[text] = (found.vectors.astype(np.float16), found.offsets, found.pooled)
+            self._pooled[text] = found.pooled
         return [
             TokenVectors(vectors=vectors.astype(np.float32), offsets=offsets, pooled=pooled)
             for vectors, offsets, pooled in (self._known[text] for text in texts)
         ]
 
-    def pooled(self, text: str) -> NDArray[np.float32] | None:
-        """Return the vector of `text` where it was seen before."""
-        return self._known[text][2] if text in self._known else None
+    def embed(self, texts: Sequence[str], *, keep: Keep = "start") -> NDArray[np.float32]:
+        """Return the vectors of `texts`, those not seen before from the model."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._pooled]
+        self._pooled.update(zip(new, super().embed(new, keep=keep), strict=True))
+        return np.array([self._pooled[text] for text in texts]).reshape(-1, DIMENSION)
 
     def count_tokens(self, text: str) -> int:
         """Return the number of tokens of `text`."""
@@ -82,22 +86,12 @@ def encoder() -> RememberingMiniLM:
     return RememberingMiniLM()
 
 
-def embed(texts: Sequence[str]) -> NDArray[np.float32]:
-    """Return the vectors of `texts`, (texts, 384), from what is remembered where it can be."""
-    known = [encoder().pooled(text) for text in texts]
-    new = [index for index, vector in enumerate(known) if vector is None]
-    found = np.array([np.zeros(DIMENSION) if v is None else v for v in known], dtype=np.float32)
-    if new:
-        found[new] = encoder().embed([texts[index] for index in new])
-    return found
-
-
 def candidates(questions: Sequence[str], corpus: Sequence[Passage]) -> list[list[Passage]]:
     """Return what dense and sparse search find for each question, taken by turns."""
     texts = [
         f"{passage.title}. {passage.text}" if passage.title else passage.text for passage in corpus
     ]
-    likeness = embed(questions) @ embed(texts).T
+    likeness = encoder().embed(questions) @ encoder().embed(texts).T
     bm25 = BM25(texts)
     found = []
     for row, question in zip(likeness, questions, strict=True):

@@ -12,7 +12,10 @@ from crag_graph.evaluators.local import LocalEvaluator
 from crag_graph.settings import Settings
 from crag_graph.state import Strip
 from training.labelled import Task
-from training.retrieval import BM25, embed, encoder
+from training.retrieval import BM25, encoder
+
+WITH_STRIPS = ("hotpot", "qed", "wikiqa")
+"""The sets with labelled sentences."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -45,13 +48,14 @@ def score(tasks: Sequence[Task]) -> list[Scored]:
         by_set[name], places[name] = BM25(list(texts.values())), {i: n for n, i in enumerate(texts)}
     found = []
     for task in tasks:
-        asked = embed([task.question])[0]
-        likeness = embed([passage.text for passage in task.passages]) @ asked
+        asked = encoder().embed([task.question])[0]
+        likeness = encoder().embed([passage.text for passage in task.passages]) @ asked
         sparse = by_set[task.set].scores(task.question)
         ours = evaluate(evaluator, task.question, task.passages)
         grades = [grade["score"] for grade in ours.grades if grade["score"] is not None]
         strips = [strip for passage in task.passages for strip in passage.strips]
-        cosines = _strip_cosines(asked, strips) if task.strip_labels else {}
+        wanted = task.set in WITH_STRIPS and not task.fitted
+        cosines = _strip_cosines(asked, strips) if wanted else {}
         found.append(
             Scored(
                 task=task,
@@ -67,5 +71,5 @@ def score(tasks: Sequence[Task]) -> list[Scored]:
 
 
 def _strip_cosines(asked: NDArray[np.float32], strips: Sequence[Strip]) -> dict[str, float]:
-    vectors = embed([strip["text"] for strip in strips])
+    vectors = encoder().embed([strip["text"] for strip in strips])
     return {strip["id"]: float(value) for strip, value in zip(strips, vectors @ asked, strict=True)}

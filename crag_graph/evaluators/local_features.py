@@ -31,6 +31,7 @@ PASSAGE_FEATURES = (
     "interaction",  # late interaction over the whole passage
     "coverage",  # share of the question's terms in the passage and its title, weighted by rarity
     "named",  # share of the question's names and numbers in the passage and its title
+    "numbers",  # share of its numbers and codes alone; 1 where it has none
 )
 
 # The share of a term's weight that does not depend on how many of the candidate strips hold it.
@@ -137,6 +138,7 @@ def _evidence(
     passage[2] = float(best @ by_token) if any(named) and len(best) else 0.0
     passage[3] = _share(weights, held)
     passage[4] = _named(question, held)
+    passage[5] = _numbers(question, held)
     return Evidence(
         reading=reading,
         strips=strips,
@@ -208,6 +210,11 @@ def _named(question: Question, held: frozenset[str]) -> float:
     if not question.named:
         return _NO_NAMES
     return len(question.named & held) / len(question.named)
+
+
+def _numbers(question: Question, held: frozenset[str]) -> float:
+    asked = {term for term in question.named if any(map(str.isdigit, term))}
+    return len(asked & held) / len(asked) if asked else 1.0
 
 
 def _normalised(weights: Sequence[float]) -> "NDArray[np.float32]":

@@ -74,8 +74,8 @@ _KINDS = (
     ),
     _kind(
         "definition",
-        r"^(?:what (?:is|are|was|were|does)|define|definition|meaning)\b|\bmean(?:s|ing)?\b"
-        r"|\bstands? for\b|\bdefinition\b",
+        r"^what (?:is|are|was|were) (?!(?:the|my|our|your|his|her|its|their|this|that|there)\b)"
+        r"|^(?:define|definition|meaning)\b|\bmean(?:s|ing)?\b|\bstands? for\b|\bdefinition\b",
         r"\b(?:is|are|was|were) (?:an?|the|any|one|used)\b|\b(?:means|refers to|stands for"
         r"|known as|defined as|is when|abbreviat\w+|acronym|describ\w+|consists? of)\b",
     ),

@@ -213,7 +213,7 @@ def test_a_long_question_is_judged_by_its_end() -> None:
     "question", ["\x00 dam \ud800?", "{question} $x %s", "?" * 500, "a" * 20_000]
 )
 def test_odd_questions_and_passages_have_scores(question: str) -> None:
-    found = scores(question, "\ud83d dam \x00", "|" * 3000, "a" * 50_000, "# \n# \n")
+    found = scores(question, "\ud83d dam \x00", "|" * 600, "a" * 50_000, "# \n# \n")
     assert all(0 <= score <= 1 for score in found[:3])
 
 
