@@ -148,10 +148,9 @@ def _finish(console: "Console", outputs: list[dict[str, Any]], *, kept: bool) ->
     console.print(Text("Next:", style="bold"))
     if kept:
         console.print(
-            f'  crag ask -c {COLLECTION} "What is a knowledge strip?" --explain\n'
-            f'  crag ask -c {COLLECTION} "{QUESTIONS[1]}" --html run.html'
+            f'  crag ask -c {COLLECTION} "What is a knowledge strip?" --explain --html run.html'
         )
     console.print(
-        "  crag ingest FOLDER    index documents of your own, then crag ask about them\n"
-        "  crag doctor           what is configured: a language model, web search, a server"
+        "  crag ingest FOLDER   index documents of your own, then ask about them\n"
+        "  crag doctor          what is configured, and what works"
     )
