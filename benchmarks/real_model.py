@@ -17,7 +17,8 @@ from benchmarks.model_files import VARIABLE, ModelFileError, model_file, model_f
 from benchmarks.model_server import ModelServerError, running
 from benchmarks.real_model_cases import CASES, STAGED, Case
 from benchmarks.real_model_mistakes import Judged, judge
-from benchmarks.real_model_runs import Run, broken, stage
+from benchmarks.real_model_promises import broken
+from benchmarks.real_model_runs import Run, stage
 from crag_graph.settings import EvaluationMode
 
 MODES: tuple[EvaluationMode, ...] = ("fused", "staged")

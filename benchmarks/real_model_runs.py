@@ -1,8 +1,4 @@
-"""Runs of the graph with a real model: what came out, and which promise it broke, if any.
-
-The promises are those that hold whatever a model says. What the model itself got wrong is another
-matter: see `Judged`.
-"""
+"""Runs of the graph with a model behind a server: the stage for them, and what came out."""
 
 import asyncio
 import contextlib
@@ -10,11 +6,11 @@ import dataclasses
 import re
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from benchmarks.model_server import MODEL_NAME, Served
+from benchmarks.model_server import MODEL_NAME
 from benchmarks.real_model_cases import CORPUS, Case, find_pages
 from crag_graph.cli.ingesting import ingest_paths
 from crag_graph.environment import Environment
@@ -25,15 +21,8 @@ from crag_graph.settings import EvaluationMode, Settings
 from tests.fakes.web_servers import WebServer
 from tests.fakes.web_servers_wire import SEARXNG
 
-MOST_CALLS: Mapping[EvaluationMode, Mapping[str, int]] = {
-    "fused": {"correct": 2, "incorrect": 2, "ambiguous": 2},
-    "staged": {"correct": 3, "incorrect": 3, "ambiguous": 4},
-}
-"""Model calls a run, by mode and action, that no reply can raise but one that must be repaired."""
-
 # How the decision card says that a reply was of no use and was asked for again.
 _REPEATED = re.compile(r"asked (?:once more|about again)|graded in parts")
-_MARKER = re.compile(r"\[(\d+)\]")
 _OUTPUT_TOKENS = 400
 _SECONDS = 1800.0
 
@@ -72,12 +61,25 @@ class Run:
         return [note for note in _texts(decision) if _REPEATED.search(note)]
 
 
+class Server(Protocol):
+    """A server of a model that knows how many requests have reached it."""
+
+    @property
+    def url(self) -> str:
+        """The base URL for an OpenAI client."""
+        ...
+
+    def requests(self) -> int:
+        """Return how many requests the model has begun to work on."""
+        ...
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Stage:
     """Everything around the model: the corpus in an embedded store, a web on loopback."""
 
     services: Services
-    server: Served
+    server: Server
 
     def ask(self, case: Case, mode: EvaluationMode) -> Run:
         """Return what became of `case`: fused on an event loop, staged in this thread."""
@@ -85,7 +87,12 @@ class Stage:
         if case.nothing:
             given["filter"] = {"source": ["there-is-no-such-file.md"]}
         settings = Settings(
-            evaluation_mode=mode, top_k=3, web_search=case.web, verify_quotes=True, web_seconds=120
+            evaluation_mode=mode,
+            aggregate=case.aggregate,
+            top_k=3,
+            web_search=case.web,
+            web_seconds=120,
+            verify_quotes=True,
         )
         before, started = self.server.requests(), time.perf_counter()
         collect = self._astream if mode == "fused" else self._stream
@@ -132,7 +139,7 @@ def _take(mode: str, part: Any, shown: list[tuple[str, str]], state: dict[str, A
 
 
 @contextlib.contextmanager
-def stage(server: Served) -> Iterator[Stage]:
+def stage(server: Server) -> Iterator[Stage]:
     """Give the corpus indexed, and the graph's services for the model at `server`."""
     with (
         tempfile.TemporaryDirectory(prefix="real-model-") as place,
@@ -159,88 +166,6 @@ def stage(server: Served) -> Iterator[Stage]:
             yield Stage(services=services, server=server)
         finally:
             services.close()
-
-
-Promise = Callable[[Run], bool]
-
-
-def _ended(run: Run) -> bool:
-    return not run.error and run.state.get("status") in ("answered", "refused")
-
-
-def _acted(run: Run) -> bool:
-    statuses = {grade["status"] for grade in run.state.get("grades") or []}
-    return run.state.get("action") in ("correct", "ambiguous", "incorrect") and statuses <= {
-        "scored",
-        "unknown",
-        "failed",
-    }
-
-
-def _few_calls(run: Run) -> bool:
-    most = MOST_CALLS[run.mode].get(str(run.state.get("action")), 0)
-    return run.calls <= most or bool(run.repeats)
-
-
-def _counted(run: Run) -> bool:
-    tokens = run.usage.get("input_tokens", 0), run.usage.get("output_tokens", 0)
-    return run.usage.get("llm_calls") == run.calls and all(
-        bool(count) == bool(run.calls) for count in tokens
-    )
-
-
-def _cited(run: Run) -> bool:
-    answer, citations = str(run.state.get("answer")), run.state.get("citations") or []
-    numbers = [citation["number"] for citation in citations]
-    documents = [*(run.state.get("documents") or []), *(run.state.get("web_documents") or [])]
-    known = {document.id: document.page_content for document in documents}
-    kept = {strip["id"]: strip for strip in run.state.get("strips") or [] if strip["kept"]}
-    return (
-        numbers == list(range(1, len(numbers) + 1))
-        and {int(number) for number in _MARKER.findall(answer)} == set(numbers)
-        and all(citation["document_id"] in known for citation in citations)
-        and all(
-            kept[name]["text"] in known[citation["document_id"]]
-            for citation in citations
-            for name in citation["strip_ids"]
-        )
-    )
-
-
-def _generated_from_evidence(run: Run) -> bool:
-    kept = any(strip["kept"] for strip in run.state.get("strips") or [])
-    refused = run.state.get("status") == "refused"
-    generations = run.usage.get("generation_calls", 0)
-    return generations == 1 if kept else (refused and generations == 0)
-
-
-def _streamed(run: Run) -> bool:
-    text = "".join(piece for _, piece in run.shown)
-    if not run.usage.get("generation_calls"):
-        return not text
-    pieces = [piece for _, piece in run.shown if piece]
-    said = _MARKER.sub("", text).split()
-    answer = _MARKER.sub("", str(run.state.get("answer"))).split()
-    return {node for node, _ in run.shown} == {"generate"} and len(pieces) > 1 and said == answer
-
-
-PROMISES: Mapping[str, Promise] = {
-    "the run ends with an answer or a refusal": _ended,
-    "there is an action, and every grade has a status": _acted,
-    "no more model calls than the mode allows": _few_calls,
-    "calls and tokens are counted": _counted,
-    "every marker has its citation, of evidence that was given": _cited,
-    "one generation where there is evidence, else a refusal in code": _generated_from_evidence,
-    "the answer streams, and nothing else does": _streamed,
-}
-"""What must hold whatever the model says."""
-
-
-def broken(run: Run) -> list[str]:
-    """Return the promises that `run` broke."""
-    if run.error:
-        return [f"the run ends with an answer or a refusal ({run.error})"]
-    return [promise for promise, holds in PROMISES.items() if not holds(run)]
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from benchmarks.real_model_runs import PROMISES, Promise, Run
+from benchmarks.real_model_promises import PROMISES, Promise
+from benchmarks.real_model_runs import Run
 
 pytestmark = pytest.mark.model
 
