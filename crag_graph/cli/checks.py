@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from crag_graph.environment import Environment
 from crag_graph.errors import (
@@ -17,6 +17,9 @@ from crag_graph.errors import (
     StoreLockedError,
 )
 from crag_graph.redaction import redact
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
 
 State = Literal["ok", "off", "problem"]
 
@@ -179,14 +182,39 @@ def _chat_model(scope: Scope) -> Found:
     )
     if not scope.online:
         return "ok", f"{scope.environment.chat_model}, not asked (crag doctor --online asks)"
-    model.invoke("Reply with the word: ready")
+    _ask(model)
     return "ok", f"{scope.environment.chat_model} answers"
+
+
+def _ask(model: "BaseChatModel") -> None:
+    """Send the smallest request there is.
+
+    Raises:
+        ModelError: It failed; the message tells host and reason.
+    """
+    from crag_graph.models.endpoint import Endpoint
+    from crag_graph.models.failures import as_model_error
+
+    try:
+        model.invoke("Reply with the word: ready")
+    except Exception as error:  # noqa: BLE001 - each provider's client raises its own
+        raise as_model_error(error, Endpoint.of(model)) from None
 
 
 def _evaluator(scope: Scope) -> Found:
     from crag_graph.services import Services
 
-    return "ok", Services.from_env(scope.environment).evaluator.get().name
+    environment = scope.environment
+    name = Services.from_env(environment).evaluator.get().name
+    if name != "llm":
+        return "ok", name
+    if not scope.online or environment.evaluator_model == environment.chat_model:
+        return "ok", f"{name}: {environment.evaluator_model}"
+    from crag_graph.models.chat import load_chat_model
+
+    variables = environment.variables
+    _ask(load_chat_model(environment.evaluator_model, role="evaluator", environ=variables))
+    return "ok", f"{name}: {environment.evaluator_model} answers"
 
 
 def _web_search(scope: Scope) -> Found:

@@ -12,7 +12,7 @@ _CORPUS = {
     "incorrect": "The corpus does not hold the answer",
 }
 _WEB = {
-    "correct": ": it alone is answered from.",
+    "correct": ": the answer comes from it alone.",
     "ambiguous": ": the web is asked beside it.",
     "incorrect": ": the web is asked instead.",
 }

@@ -161,7 +161,7 @@ def _passage(
     source = _text((document.get("metadata") or {}).get("source"))
     kept = sum(bool(strip.get("kept")) for strip in strips)
     return (
-        f"<details><summary>{badge}{_text(label_of(document))} "
+        f"<details{' open' if kept else ''}><summary>{badge}{_text(label_of(document))} "
         f'<span class="note">{source} · kept {kept} of {len(strips)} strips</span></summary>'
         f'{why}<p class="passage">{_marked(str(document.get("page_content", "")), strips)}</p>'
         "</details>"

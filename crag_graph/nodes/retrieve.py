@@ -42,8 +42,8 @@ class RetrieveNode(Node):
     def run(self, state: CRAGState, settings: Settings) -> Update:
         """Return the passages and a fresh run."""
         question = self._question(state, settings)
-        retriever = self.services.retriever.get()
         try:
+            retriever = self.services.retriever.get()
             found = traced(
                 _call(retriever, question, settings),
                 lambda: retriever.retrieve(question, settings=settings, where=state.get("filter")),
@@ -56,8 +56,8 @@ class RetrieveNode(Node):
     async def arun(self, state: CRAGState, settings: Settings) -> Update:
         """Return the passages and a fresh run."""
         question = self._question(state, settings)
-        retriever = await self.services.retriever.aget()
         try:
+            retriever = await self.services.retriever.aget()
             found = await atraced(
                 _call(retriever, question, settings),
                 lambda: retriever.aretrieve(question, settings=settings, where=state.get("filter")),

@@ -102,8 +102,21 @@ def test_an_empty_collection_is_a_refusal_that_suggests_ingesting(home: Path, ca
     assert any("crag ingest" in warning for warning in output["warnings"])
 
 
-def test_an_unreachable_server_is_a_refusal_that_says_so(home: Path, capsys, monkeypatch):
+@pytest.mark.case(128)
+def test_an_unreachable_server_is_told_apart_from_finding_nothing(home, capsys, monkeypatch):
     monkeypatch.setenv("QDRANT_URL", "http://127.0.0.1:9")
-    assert run(["ask", QUESTION, "--json"]) in (0, 1)
-    out, err = capsys.readouterr()
-    assert "127.0.0.1" in out + err
+    assert run(["ask", QUESTION, "--json"]) == 0
+    output = json.loads(capsys.readouterr().out)
+    assert output["status"] == "refused"
+    assert "the corpus could not be searched" in output["answer"]
+    assert output["decision"]["stages"]["retrieve"]["decided"] == "unavailable"
+    assert any("http://127.0.0.1:9" in warning for warning in output["warnings"])
+
+
+@pytest.mark.case(123)
+def test_credentials_in_a_servers_address_are_never_shown(home, capsys, monkeypatch):
+    monkeypatch.setenv("QDRANT_URL", "http://user:TESTLEAK@127.0.0.1:9")
+    run(["ask", QUESTION, "--json"])
+    run(["ask", QUESTION])
+    captured = capsys.readouterr()
+    assert "TESTLEAK" not in captured.out + captured.err

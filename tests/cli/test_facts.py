@@ -14,7 +14,7 @@ def state(action: str | None, *, grading: str = "scored", web: str = "kept 2") -
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (state("correct", web=""), "The corpus holds up: it alone is answered from."),
+        (state("correct", web=""), "The corpus holds up: the answer comes from it alone."),
         (state("ambiguous"), "The corpus holds up in part: the web is asked beside it."),
         (state("ambiguous", web="off"), "but web search is off."),
         (state("incorrect"), "The corpus does not hold the answer: the web is asked instead."),
