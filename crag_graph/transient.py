@@ -66,7 +66,13 @@ async def aretry(call: Callable[[], Awaitable[T]], *, policy: RetryPolicy) -> T:
     options = _options(policy)
     if policy.asleep is not None:
         options["sleep"] = policy.asleep
-    return await AsyncRetrying(**options)(call)
+
+    async def attempt() -> T:
+        # Awaited here: tenacity looks whether `call` is a coroutine function, which a lambda that
+        # returns a coroutine is not.
+        return await call()
+
+    return await AsyncRetrying(**options)(attempt)
 
 
 def _options(policy: RetryPolicy) -> dict[str, Any]:
