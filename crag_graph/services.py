@@ -71,6 +71,7 @@ class Services:
         self.today = today
         self.redact_query = redact_query
         self.environment = environment
+        self._thresholds: tuple[Settings | None, Thresholds | None] = (None, None)
 
     def thresholds(self, settings: Settings) -> Thresholds:
         """Return the thresholds of a run with `settings`.
@@ -78,7 +79,11 @@ class Services:
         Raises:
             ConfigurationError: Its profile does not exist, or its thresholds are impossible.
         """
-        return settings.thresholds(self.profiles, default=self.default_profile.get())
+        known, thresholds = self._thresholds
+        if thresholds is None or known is not settings:  # asked by three nodes of every run
+            thresholds = settings.thresholds(self.profiles, default=self.default_profile.get())
+            self._thresholds = (settings, thresholds)
+        return thresholds
 
     @classmethod
     def from_env(

@@ -140,6 +140,7 @@ class Decision(TypedDict, total=False):
 
 NODES = ("retrieve", "evaluate", "route", "refine", "web_search", "generate")
 
+_SMALL = 2**53  # what every JSON client holds exactly; larger ones go the long way
 _TOTALS = (
     "llm_calls",
     "evaluator_calls",
@@ -206,14 +207,29 @@ def as_documents(_: Sequence[Document] | None, new: Sequence[Any] | None) -> lis
             copy += 1
             identifier = f"{base}#{copy}"
         taken.add(identifier)
-        documents.append(
-            Document(
-                id=identifier,
-                page_content=_encodable(document.page_content),
-                metadata=plain(document.metadata),
-            )
-        )
+        text = _encodable(document.page_content)
+        if identifier == document.id and text == document.page_content and _is_plain(document):
+            documents.append(document)  # as most are, since the nodes write none that are not
+            continue
+        metadata = plain(document.metadata)
+        documents.append(Document(id=identifier, page_content=text, metadata=metadata))
     return documents
+
+
+def _is_plain(document: Document) -> bool:
+    """Return whether a document's metadata surely is plain: flat, ASCII, of Python's own types."""
+    return type(document) is Document and all(
+        type(key) is str
+        and key.isascii()
+        and (
+            value is None
+            or type(value) is bool
+            or (type(value) is int and abs(value) < _SMALL)
+            or (type(value) is float and math.isfinite(value))
+            or (type(value) is str and value.isascii() and "\x00" not in value)
+        )
+        for key, value in document.metadata.items()
+    )
 
 
 def _as_document(item: Any) -> Document:

@@ -38,6 +38,8 @@ _TAG = regex.compile(
 )
 _MARKER = regex.compile(r"[\^#]?\d{1,4}(?:\s*,\s*\d{1,4})*")
 _ROUNDS = 20
+# Without one of these there is no link, image, definition or tag.
+_MAY_LEAD = regex.compile(r"\]\s*[(:\[]|<")
 
 
 def safe_markdown(text: str, *, allowed_urls: Collection[str]) -> tuple[str, int]:
@@ -53,6 +55,8 @@ def safe_markdown(text: str, *, allowed_urls: Collection[str]) -> tuple[str, int
             host, a trailing slash or a fragment; or paths, compared as they are. No other scheme is
             ever allowed.
     """
+    if not _MAY_LEAD.search(text):
+        return text, 0
     cleaner = _Cleaner({key for url in allowed_urls if (key := _key(url)) is not None})
     return outside_code(text, cleaner.clean), cleaner.removed
 
