@@ -37,14 +37,23 @@ class Served:
     Attributes:
         url: The base URL for an OpenAI client.
         log: What it writes.
+        process: Itself.
     """
 
     url: str
     log: Path
+    process: "subprocess.Popen[bytes]"
 
     def requests(self) -> int:
-        """Return how many requests the model has begun to work on."""
-        return self.log.read_text(errors="replace").count("| processing task")
+        """Return how many requests the model has begun to work on.
+
+        Raises:
+            ModelServerError: The server has died: what failed is not the graph.
+        """
+        written = self.log.read_text(errors="replace")
+        if (code := self.process.poll()) is not None:
+            raise ModelServerError(f"the server died with code {code}: {written.strip()[-500:]}")
+        return written.count("| processing task")
 
 
 def serve(file: Path) -> None:
@@ -85,7 +94,7 @@ def running(file: Path) -> Iterator[Served]:
                 command, stdin=subprocess.PIPE, stdout=sink, stderr=subprocess.STDOUT
             )
             try:
-                yield Served(url=f"{_wait(process, log)}/v1", log=log)
+                yield Served(url=f"{_wait(process, log)}/v1", log=log, process=process)
             finally:
                 assert process.stdin is not None
                 process.stdin.close()

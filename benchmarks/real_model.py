@@ -22,7 +22,9 @@ from benchmarks.real_model_runs import Run, stage
 from crag_graph.settings import EvaluationMode
 
 MODES: tuple[EvaluationMode, ...] = ("fused", "staged")
-_HEAD = "case      mode    action       right?  grades  answer    calls  again  tokens  seconds"
+_HEAD = (
+    "case      mode    action       right?  grades  answer    cites  calls  again  tokens  seconds"
+)
 
 
 def main(folder: Path | None, names: list[str], modes: list[EvaluationMode]) -> int:
@@ -55,10 +57,11 @@ def _row(run: Run, judged: Judged) -> str:
     tokens = run.usage.get("input_tokens", 0) + run.usage.get("output_tokens", 0)
     grades = f"{judged.grades_right}/{judged.grades}"
     right = "yes" if judged.action else "no"
+    cites = len(run.state.get("citations") or [])
     return (
         f"{run.case.name:<9} {run.mode:<7} {run.state.get('action') or '-':<12} {right:<7} "
-        f"{grades:<7} {judged.answer:<9} {run.calls:>5} {len(run.repeats):>6} {tokens:>7} "
-        f"{run.seconds:>8.0f}"
+        f"{grades:<7} {judged.answer:<9} {cites:>5}  {run.calls:>5} {len(run.repeats):>6} "
+        f"{tokens:>7} {run.seconds:>8.0f}"
     )
 
 
@@ -67,10 +70,12 @@ def _totals(runs: list[Run]) -> None:
     for mode in dict.fromkeys(run.mode for run in runs):
         judged = [judge(run) for run in runs if run.mode == mode]
         grades = sum(each.grades_right for each in judged), sum(each.grades for each in judged)
+        uncited = sum("the answer cites nothing" in each.mistakes for each in judged)
         print(
             f"{mode}: action right {sum(each.action for each in judged)} of {len(judged)}, "
             f"grades right {grades[0]} of {grades[1]}, "
-            f"answers right {sum(each.answer == 'right' for each in judged)} of {len(judged)}"
+            f"answers right {sum(each.answer == 'right' for each in judged)} of {len(judged)}, "
+            f"without a citation {uncited}"
         )
 
 

@@ -46,6 +46,8 @@ def judge(run: Run) -> Judged:
     answer = _answer(run)
     if answer != "right":
         mistakes.append(f"the answer is {answer}")
+    if run.usage.get("generation_calls") and not run.state.get("citations"):
+        mistakes.append("the answer cites nothing")
     return Judged(
         action=action in case.actions,
         grades=len(grades),
