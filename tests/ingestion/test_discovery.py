@@ -5,6 +5,7 @@ import pytest
 
 from crag_graph.errors import InputError
 from crag_graph.ingestion.discovery import Discovery, discover, source_of
+from crag_graph.ingestion.loaders import is_supported
 
 
 def write(folder: Path, *names: str) -> None:
@@ -129,3 +130,10 @@ def test_a_path_covers_itself_and_what_is_below_it(tmp_path: Path) -> None:
     assert not found.covers(f"{root}/docs2/b.md")
     everything = Discovery(files=(), roots=("/",), skipped=0, unreadable=())
     assert everything.covers("/etc/x.md")
+
+
+def test_a_file_of_environment_variables_is_not_indexed(tmp_path: Path) -> None:
+    # Such files hold keys, which would be found, quoted and sent to a model.
+    path = tmp_path / "prod.env"
+    path.write_text("API_KEY=abc\n")
+    assert not is_supported(path)

@@ -6,7 +6,7 @@ from pathlib import PurePath
 CODE_LANGUAGES: dict[str, str] = {
     ".bash": "bash", ".bat": "batch", ".c": "c", ".cc": "cpp", ".cfg": "ini", ".clj": "clojure",
     ".cmake": "cmake", ".conf": "ini", ".cpp": "cpp", ".cs": "csharp", ".css": "css",
-    ".cxx": "cpp", ".dart": "dart", ".el": "lisp", ".env": "ini", ".erl": "erlang",
+    ".cxx": "cpp", ".dart": "dart", ".el": "lisp", ".erl": "erlang",
     ".ex": "elixir", ".exs": "elixir", ".f90": "fortran", ".fs": "fsharp", ".go": "go",
     ".gradle": "groovy", ".graphql": "graphql", ".groovy": "groovy", ".h": "c", ".hcl": "hcl",
     ".hpp": "cpp", ".hs": "haskell", ".ini": "ini", ".java": "java", ".jl": "julia", ".js": "js",
