@@ -4,7 +4,7 @@
 
 Needs scipy. `DIR` holds the labelled sets; questions are split 6 : 4 by a hash of their words, so
 that a question that is in two sets is on one side. `--write` replaces
-`crag_graph/evaluators/local_fit.json`; without it the fit is only reported. Takes about 15 minutes
+`crag_graph/evaluators/local_fit.json`; without it the fit is only reported. Takes about 7 minutes
 on two cores.
 
 1. A strip's evidence: a listwise logistic model over the strips of a passage that answers (which
