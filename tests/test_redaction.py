@@ -3,7 +3,7 @@
 import string
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from crag_graph.redaction import MASK, redact
@@ -74,6 +74,7 @@ def test_an_at_sign_in_a_password_does_not_uncover_its_rest() -> None:
 )
 @given(WORD)
 def test_fields_that_say_they_are_secret_are_masked(template: str, secret: str) -> None:
+    assume(secret not in template)  # "password" stays where it is the field's name
     shown = redact(template.format(secret))
     assert secret not in shown
     assert MASK in shown

@@ -128,7 +128,8 @@ async def test_documents_can_be_edited_as_json_and_the_run_forked(client: LangGr
     thread = await new_thread(client)
     await client.runs.wait(thread, "crag", input=OAK)
     found = before(await history(client, thread), "evaluate")
-    edited = {"page_content": f"{OAK['question']} It is HAND-0001.", "metadata": {"source": "h.md"}}
+    text = "The access code of the Oak pumping station is HAND-0001."
+    edited = {"page_content": text, "metadata": {"source": "h.md"}}
     fork: Any = await client.threads.update_state(
         thread, {"documents": [edited]}, as_node="retrieve", checkpoint=found["checkpoint"]
     )

@@ -13,6 +13,7 @@ from crag_graph.errors import (
     StoreRequestError,
 )
 from crag_graph.retrieval.index import Point
+from crag_graph.retrieval.server import setup
 from crag_graph.retrieval.server.address import ServerAddress
 from crag_graph.retrieval.server.connection import ServerConnection
 from crag_graph.retrieval.server.index import ServerIndex
@@ -113,8 +114,14 @@ def test_requests_stay_below_what_a_server_takes(tmp_path: Path, facade: QdrantF
     ],
 )
 def test_a_version_skew_is_logged_once(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, version: str, *, warned: bool
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    version: str,
+    *,
+    warned: bool,
 ) -> None:
+    monkeypatch.setattr(setup, "_warned", set())  # an earlier test's server may have had the port
     with QdrantFacade(tmp_path, version=version) as facade, caplog.at_level(logging.WARNING):
         ServerIndex.open(facade.url, "papers", create=SCHEMA).close()
         ServerIndex.open(facade.url, "papers").close()
