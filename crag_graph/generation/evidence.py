@@ -1,6 +1,6 @@
 """From kept strips to numbered evidence, and from a checked answer to its citations."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from langchain_core.documents import Document
 
@@ -33,18 +33,11 @@ def gather(
     ]
 
 
-def cite(evidence: Sequence[Evidence], numbers: Mapping[int, int]) -> list[Citation]:
-    """Return the citations of the cited evidence, ordered by their number in the answer.
-
-    Args:
-        evidence: What the answer was generated from.
-        numbers: The number of a piece of evidence → its number in the answer.
-    """
-    by_number = {item.number: item for item in evidence}
-    cited = sorted((new, by_number[old]) for old, new in numbers.items() if old in by_number)
+def cite(evidence: Sequence[Evidence], numbers: Collection[int]) -> list[Citation]:
+    """Return the citations of the evidence whose `numbers` the answer cites, ascending."""
     return [
         Citation(
-            number=new,
+            number=item.number,
             document_id=item.document_id,
             origin=item.origin,
             kind="url" if item.source.startswith(("http://", "https://")) else "path",
@@ -54,7 +47,8 @@ def cite(evidence: Sequence[Evidence], numbers: Mapping[int, int]) -> list[Citat
             strip_ids=list(item.strip_ids),
             quote=item.text,
         )
-        for new, item in cited
+        for item in evidence
+        if item.number in numbers
     ]
 
 

@@ -5,6 +5,7 @@ import re
 from crag_graph.budget import Budget
 from crag_graph.generation.base import Evidence, Generation, GenerationRequest
 from crag_graph.settings import Settings
+from crag_graph.text.footnotes import without_footnotes
 
 LABEL = "Quoted from the sources (extractive: no language model wrote this):"
 
@@ -13,8 +14,6 @@ _SHARE_OF_BEST = 0.6  # a strip far below the best one is more likely noise than
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*?)[ \t#]*$")
 _ITEM = re.compile(r"^\s*(?:[-*+]|\d{1,3}[.)])[ \t]+")
 _CODE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
-# A source's own footnote marks would read as citations of ours.
-_FOOTNOTE = re.compile(r"\s?\[\d{1,3}\]")
 
 
 class ExtractiveGenerator:
@@ -54,17 +53,17 @@ def _entries(item: Evidence) -> list[tuple[float, int, int, str]]:
     """Return score, evidence number, position and quotation of each strip."""
     contexts = item.contexts or ("",) * len(item.strips)
     return [
-        (score or 0.0, item.number, position, _quotation(text, context))
+        (score or 0.0, item.number, position, _quotation(text, context, item.text))
         for position, (text, context, score) in enumerate(
             zip(item.strips, contexts, item.scores, strict=True)
         )
     ]
 
 
-def _quotation(text: str, context: str) -> str:
+def _quotation(text: str, context: str, around: str) -> str:
     """Return the strip on one line, without Markdown's marks, a table's row after its header."""
     header = context.rpartition("\n")[2] if text.lstrip().startswith("|") else ""
-    quoted = _FOOTNOTE.sub("", text)
+    quoted = without_footnotes(text, around=around)
     return " ".join(f"{header} {_without_marks(quoted)}".split())
 
 

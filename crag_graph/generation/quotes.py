@@ -46,8 +46,7 @@ def verify_quotes(answer: str, evidence: Sequence[Evidence]) -> QuoteCheck:
     A sentence holds when half of its terms stand in the strips that it cites, and all of its
     numbers do. Markers behind the full stop belong to the sentence before them.
     """
-    checked = check_citations(answer, count=len(evidence))
-    numbers = {new: old for old, new in checked.numbers.items()}
+    checked = check_citations(answer, count=len(evidence), quoted=[item.text for item in evidence])
     texts = {
         item.number: "\n".join((item.title, item.published, *item.strips)) for item in evidence
     }
@@ -55,7 +54,7 @@ def verify_quotes(answer: str, evidence: Sequence[Evidence]) -> QuoteCheck:
     count = 0
     for sentence, cited in _cited_sentences(checked.text):
         count += 1
-        source = {t for n in cited for t in content_terms(texts.get(numbers[n], ""))}
+        source = {t for n in cited for t in content_terms(texts.get(n, ""))}
         if not _holds(set(content_terms(sentence)), source):
             weak.append(" ".join(sentence.split()))
     return QuoteCheck(checked=count, weak=tuple(weak))

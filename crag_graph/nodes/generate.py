@@ -85,8 +85,10 @@ class GenerateNode(Node):
         usage: NodeUsage = {**generation.usage, "generation_calls": 1}
         sources = {item.source for item in evidence}
         safe, unsafe = safe_markdown(generation.answer, allowed_urls=sources)
-        checked = check_citations(safe, count=len(evidence))
-        citations = [] if generation.refused else cite(evidence, checked.numbers)
+        checked = check_citations(
+            safe, count=len(evidence), quoted=[item.text for item in evidence]
+        )
+        citations = [] if generation.refused else cite(evidence, checked.cited)
         warnings = list(generation.warnings)
         if checked.removed:
             warnings.append(f"removed {checked.removed} citation markers that name no source")

@@ -1,21 +1,41 @@
 """route: turn the grades into one of the three actions, and say why."""
 
+import asyncio
 from typing import Literal
 
+from typing_extensions import TypedDict
+
+from crag_graph.evaluators.fingerprint import fingerprint_of
 from crag_graph.nodes.base import Node, Update, emit
-from crag_graph.settings import Settings
-from crag_graph.state import CRAGState
+from crag_graph.settings import Settings, Thresholds
+from crag_graph.state import Action, CRAGState
 from crag_graph.verdict import decide
 
 
 class RouteNode(Node):
-    """Decides between correct, ambiguous and incorrect. Pure: it calls nobody."""
+    """Decides between correct, ambiguous and incorrect. It calls nobody.
+
+    Thresholds that were calibrated on another evaluator's scores are used, with a warning.
+    """
 
     key = "route"
 
     def run(self, state: CRAGState, settings: Settings) -> Update:
         """Return the action with its decision card."""
         thresholds = self.services.thresholds(settings)
+        return self._routed(state, settings, thresholds, self._foreign(state, settings, thresholds))
+
+    async def arun(self, state: CRAGState, settings: Settings) -> Update:
+        """Return the action with its decision card."""
+        thresholds = self.services.thresholds(settings)
+        foreign = ""
+        if thresholds.evaluator:  # looking may read the file of a prompt
+            foreign = await asyncio.to_thread(self._foreign, state, settings, thresholds)
+        return self._routed(state, settings, thresholds, foreign)
+
+    def _routed(
+        self, state: CRAGState, settings: Settings, thresholds: Thresholds, foreign: str
+    ) -> Update:
         grades = state.get("grades") or []
         verdict = decide(grades, thresholds, outage_policy=settings.outage_policy)
         emit("routed", action=verdict.action, score=verdict.score, reason=verdict.reason)
@@ -24,6 +44,7 @@ class RouteNode(Node):
             decided=verdict.action,
             why=verdict.reason,
             fallbacks=[f"outage policy: {settings.outage_policy}"] * (verdict.grading == "failed"),
+            warnings=[foreign] * bool(foreign),
         )
         update["decision"] |= {
             "action": verdict.action,
@@ -39,12 +60,40 @@ class RouteNode(Node):
         }
         return update | {"action": verdict.action}
 
-    async def arun(self, state: CRAGState, settings: Settings) -> Update:
-        """Return the action with its decision card."""
-        return self.run(state, settings)
+    def _foreign(self, state: CRAGState, settings: Settings, thresholds: Thresholds) -> str:
+        """Return the warning that the thresholds are those of other scores; empty when not."""
+        decision = state.get("decision") or {}
+        graded_by = decision.get("evaluator", "")
+        if not thresholds.evaluator or not graded_by:
+            return ""
+        again = f"calibrate again with `crag calibrate`, since thresholds of {thresholds.evaluator}"
+        if graded_by != thresholds.evaluator:
+            return (
+                f"profile {thresholds.profile} was calibrated with the evaluator "
+                f"{thresholds.evaluator}, but {graded_by} graded this run: {again} do not carry "
+                f"over to {graded_by}"
+            )
+        for each in (self.services.evaluator, self.services.local_evaluator):
+            evaluator = each.get() if each.ready else None
+            if evaluator is None or evaluator.name != graded_by:
+                continue
+            if thresholds.fingerprint in ("", fingerprint_of(evaluator, settings)):
+                return ""
+            return (
+                f"profile {thresholds.profile} was calibrated with another model, fit, prompt or "
+                f"mode of the evaluator {graded_by} than graded this run: {again} may not carry "
+                "over to it"
+            )
+        return ""
 
 
-def next_nodes(state: CRAGState) -> list[Literal["refine", "web_search"]]:
+class Routed(TypedDict, total=False):
+    """What the way on depends on. Narrow, since LangGraph reduces what an edge reads once more."""
+
+    action: Action | None
+
+
+def next_nodes(state: Routed) -> list[Literal["refine", "web_search"]]:
     """Return the nodes that the action leads to; both at once when it is ambiguous."""
     action = state.get("action")
     if action == "correct":

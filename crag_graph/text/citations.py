@@ -2,6 +2,7 @@
 
 import dataclasses
 import unicodedata
+from collections.abc import Sequence
 
 import regex
 
@@ -33,6 +34,14 @@ _MARKER = regex.compile(
 )
 _SPAN = regex.compile(r"(\d+)(?:\D*?(?:[-–—−~〜～]|\.\.|to)\D*?(\d+))?")
 
+_OPENING = regex.compile(r"[\[［【(（]")
+_ASSIGNED = regex.compile(r"\s?[-+*/|&]?=[^=]")
+_BEFORE = regex.compile(r"[^\s\[\]]{1,40}+$")
+_AFTER = regex.compile(r"\s?[\p{L}\p{N}_]{1,40}")
+_NAME = regex.compile(r"[\p{L}\p{N}_]+$")
+# Beyond any number that evidence is given under; years and standards begin here.
+_IMPLAUSIBLE = 1000
+
 # Stands where a marker was, until the space around it is mended: a noncharacter (Unicode 23.7),
 # which no text has.
 _REMOVED = "\ufdd0"
@@ -44,56 +53,112 @@ class CheckedAnswer:
     """An answer whose every marker names a source.
 
     Attributes:
-        text: The answer; its markers are `[1]`, `[1][2]`, numbered from 1 by first mention.
-        cited: The numbers that the sources were given under, in the order of first mention.
+        text: The answer; its markers are `[1]`, `[1][3]`, with the numbers that they were given.
+        cited: The numbers of the sources that it cites, in the order of first mention.
         removed: How many numbers named no source and were removed.
-        numbers: The number that a source was given under → its number in `text`.
     """
 
     text: str
     cited: list[int]
     removed: int
-    numbers: dict[int, int]
 
 
-def check_citations(answer: str, *, count: int) -> CheckedAnswer:
+def check_citations(answer: str, *, count: int, quoted: Sequence[str] = ()) -> CheckedAnswer:
     """Return `answer` with its markers checked against sources numbered 1 to `count`.
 
     Read are `[1]`, `[1, 2]`, `[1][2]`, `[1-3]`, `[^1]`, `[[1]]`, `[source 1]`, `(source 1)`,
     `【1】` and `［１］`, with digits of any script. Code and Markdown links stay as they are, but
     for links whose text is a marker. A range that reaches beyond the sources counts as one number
-    removed.
-    """
-    numbers: dict[int, int] = {}
-    removed = 0
+    removed. Numbers in plain brackets that are no marker stay as well: a year or the number of a
+    standard (1,000 and more), an index (`x[0]`, `x[3] = 1`), and what stands so in the sources:
+    `x[3]` with its name, the number of another source with the word before or behind it.
 
-    def renumber(match: regex.Match[str]) -> str:
-        nonlocal removed
+    Args:
+        answer: Text with markers.
+        count: How many sources there are.
+        quoted: Their texts.
+    """
+    if not _OPENING.search(answer):
+        return CheckedAnswer(text=answer.replace(_REMOVED, ""), cited=[], removed=0)
+    check = _Check(count, quoted)
+    text = outside_code(answer.replace(_REMOVED, ""), check.change)
+    return CheckedAnswer(text=text, cited=list(check.cited), removed=check.removed)
+
+
+class _Check:
+    """What is found in one answer."""
+
+    def __init__(self, count: int, quoted: Sequence[str]) -> None:
+        self.cited: dict[int, None] = {}
+        self.removed = 0
+        self._count = count
+        self._quoted = quoted
+        self._sources: str | None = None
+
+    def change(self, text: str) -> str:
+        """Return `text` with its markers checked."""
+        text = _MARKER.sub(self._checked, text)
+        return _LINE_START.sub("", text).replace(_REMOVED, "") if _REMOVED in text else text
+
+    def _checked(self, match: regex.Match[str]) -> str:
         inner = match["list"]
         if inner is None:
             return match[0]
-        known, unknown = _read(inner, count)
-        removed += unknown
-        for number in known:
-            numbers.setdefault(number, len(numbers) + 1)
+        numbers = _numbers(inner)
+        known, unknown = _known(numbers, self._count)
+        if self._is_text(match, numbers, known):
+            return match[0]
+        self.removed += unknown
+        self.cited.update(dict.fromkeys(known))
         target = match["target"] or ""
-        markers = "".join(f"[{numbers[number]}]{target}" for number in known)
+        markers = "".join(f"[{number}]{target}" for number in known)
         return match["space"] + markers if markers else _REMOVED
 
-    def change(text: str) -> str:
-        return _LINE_START.sub("", _MARKER.sub(renumber, text)).replace(_REMOVED, "")
+    def _is_text(
+        self, match: regex.Match[str], numbers: Sequence[tuple[int, int]], known: Sequence[int]
+    ) -> bool:
+        """Return whether the bracket is part of what is said rather than a marker."""
+        bracket = match[0][len(match["space"]) :]
+        if bracket[0] != "[" or not bracket[1:2].isdigit() or match["target"]:
+            return False
+        if all(first >= _IMPLAUSIBLE for first, _ in numbers):
+            return True
+        string, start, end = match.string, match.start(), match.end()
+        before = _BEFORE.search(string, max(0, start - 40), start)
+        if not match["space"] and before and (name := _NAME.search(before[0])):
+            if numbers[0][0] == 0 or _ASSIGNED.match(string, end):
+                return True
+            if self._stands(name[0] + bracket):
+                return True
+        if known:
+            return False
+        after = _AFTER.match(string, end)
+        around = [before[0] + match[0]] if before else []
+        around += [bracket + after[0]] if after else []
+        return any(self._stands(piece) for piece in around or [bracket])
 
-    text = outside_code(answer.replace(_REMOVED, ""), change)
-    return CheckedAnswer(text=text, cited=list(numbers), removed=removed, numbers=numbers)
+    def _stands(self, piece: str) -> bool:
+        """Return whether `piece` stands so in a source, white space aside."""
+        if self._sources is None:
+            self._sources = " ".join(" ".join(self._quoted).split())
+        return " ".join(piece.split()) in self._sources
 
 
-def _read(inner: str, count: int) -> tuple[list[int], int]:
-    """Return the sources that a marker names, each once, and how many others it names."""
+def _numbers(inner: str) -> list[tuple[int, int]]:
+    """Return what a marker names, as first and last numbers."""
+    if inner.isascii() and inner.isdigit():
+        return [(int(inner), int(inner))]
+    found = _SPAN.finditer(unicodedata.normalize("NFKC", inner))
+    spans = [(int(match[1]), int(match[2] or match[1])) for match in found]
+    return [(min(span), max(span)) for span in spans]
+
+
+def _known(numbers: Sequence[tuple[int, int]], count: int) -> tuple[list[int], int]:
+    """Return the sources that are named, each once, and how many others are."""
     known: dict[int, None] = {}
     unknown = 0
-    for match in _SPAN.finditer(unicodedata.normalize("NFKC", inner)):
-        ends = sorted((int(match[1]), int(match[2] or match[1])))
-        inside = range(max(1, ends[0]), min(count, ends[1]) + 1)
+    for first, last in numbers:
+        inside = range(max(1, first), min(count, last) + 1)
         known.update(dict.fromkeys(inside))
-        unknown += len(inside) < ends[1] - ends[0] + 1
+        unknown += len(inside) < last - first + 1
     return list(known), unknown
