@@ -39,6 +39,8 @@ class Evaluation:
             `settings.sub_queries` allows several. Each has at most 400 characters.
         usage: Calls and tokens that it took.
         notes: Sentences for the decision card: fallbacks taken, passages cut.
+        decided_by: The name of the stage whose grades these are, where the evaluator has several.
+        why: One clause on why that stage decided.
     """
 
     grades: Sequence[Grade]
@@ -46,6 +48,8 @@ class Evaluation:
     search_query: str = ""
     usage: NodeUsage = dataclasses.field(default_factory=NodeUsage)
     notes: Sequence[str] = ()
+    decided_by: str = ""
+    why: str = ""
 
 
 @runtime_checkable
@@ -85,6 +89,31 @@ class Rewrite:
     queries: Sequence[str]
     usage: NodeUsage = dataclasses.field(default_factory=NodeUsage)
     notes: Sequence[str] = ()
+
+
+@runtime_checkable
+class Cacheable(Protocol):
+    """An evaluator that says on what its grades depend, so that a cache never gives a stale one."""
+
+    def cache_key(self, settings: Settings) -> str:
+        """Return what grades depend on besides question and passages; it is kept as a hash only.
+
+        That is the model or fit, the prompts, and those settings that change a grade. Thresholds
+        are none of them. May read files.
+        """
+        ...
+
+    def joint(self, settings: Settings) -> bool:
+        """Return whether a passage's grade depends on the passages that it is judged beside."""
+        ...
+
+
+def asks_model(evaluator: RetrievalEvaluator) -> bool:
+    """Return whether `evaluator` may ask a language model; it does unless it says otherwise.
+
+    An evaluator without a language model says so by an attribute `asks_model` that is False.
+    """
+    return bool(getattr(evaluator, "asks_model", True))
 
 
 @runtime_checkable

@@ -10,6 +10,7 @@ from crag_graph.evaluators.grading import align_grades, as_passages, failed_grad
 from crag_graph.generation.base import Generator
 from crag_graph.generation.extractive import ExtractiveGenerator
 from crag_graph.nodes.base import Node, Update, budget_of, emit, question_of, spent
+from crag_graph.nodes.reranked import scored_before, together
 from crag_graph.settings import Settings
 from crag_graph.state import CRAGState, Grade, NodeUsage
 
@@ -29,6 +30,8 @@ class EvaluateNode(Node):
 
     Under the policy `local` the local evaluator grades instead; under `raise` the error ends the
     run; otherwise every grade says `failed` and the route follows from the policy.
+
+    What the same evaluator scored already, while the passages were reranked, is not scored again.
     """
 
     key = "evaluate"
@@ -41,16 +44,22 @@ class EvaluateNode(Node):
         evaluator = self.services.evaluator.get()
         budget = _budget(state, settings, self.services.generator.get())
         question = question_of(state)
+        before, left = scored_before(state, question, passages, evaluator=evaluator.name)
+        if not left:
+            return self._graded(state, passages, before, evaluator.name, known=len(passages))
         try:
-            evaluation = evaluator.evaluate(question, passages, settings=settings, budget=budget)
+            evaluation = evaluator.evaluate(question, left, settings=settings, budget=budget)
         except (ModelError, BudgetExceededError) as error:
             failure = self._failure(error, evaluator.name, settings, spent(state, budget))
             if not failure.fall_back:
                 return self._failed(state, passages, failure)
             local = self.services.local_evaluator.get()
-            evaluation = local.evaluate(question, passages, settings=settings, budget=budget)
-            return self._graded(state, passages, evaluation, local.name, failure)
-        return self._graded(state, passages, evaluation, evaluator.name)
+            before, left = scored_before(state, question, passages, evaluator=local.name)
+            evaluation = local.evaluate(question, left, settings=settings, budget=budget)
+            whole = together(before, evaluation)
+            return self._graded(state, passages, whole, local.name, failure)
+        whole = together(before, evaluation)
+        return self._graded(state, passages, whole, evaluator.name, known=len(passages) - len(left))
 
     async def arun(self, state: CRAGState, settings: Settings) -> Update:
         """Return a grade for every passage, and all strips with their scores."""
@@ -60,18 +69,22 @@ class EvaluateNode(Node):
         evaluator = await self.services.evaluator.aget()
         budget = _budget(state, settings, await self.services.generator.aget())
         question = question_of(state)
+        before, left = scored_before(state, question, passages, evaluator=evaluator.name)
+        if not left:
+            return self._graded(state, passages, before, evaluator.name, known=len(passages))
         try:
-            evaluation = await evaluator.aevaluate(
-                question, passages, settings=settings, budget=budget
-            )
+            evaluation = await evaluator.aevaluate(question, left, settings=settings, budget=budget)
         except (ModelError, BudgetExceededError) as error:
             failure = self._failure(error, evaluator.name, settings, spent(state, budget))
             if not failure.fall_back:
                 return self._failed(state, passages, failure)
             local = await self.services.local_evaluator.aget()
-            evaluation = await local.aevaluate(question, passages, settings=settings, budget=budget)
-            return self._graded(state, passages, evaluation, local.name, failure)
-        return self._graded(state, passages, evaluation, evaluator.name)
+            before, left = scored_before(state, question, passages, evaluator=local.name)
+            evaluation = await local.aevaluate(question, left, settings=settings, budget=budget)
+            whole = together(before, evaluation)
+            return self._graded(state, passages, whole, local.name, failure)
+        whole = together(before, evaluation)
+        return self._graded(state, passages, whole, evaluator.name, known=len(passages) - len(left))
 
     @staticmethod
     def _failure(
@@ -95,6 +108,8 @@ class EvaluateNode(Node):
         evaluation: Evaluation,
         evaluator: str,
         failure: _Failure | None = None,
+        *,
+        known: int = 0,
     ) -> Update:
         grades = align_grades(passages, evaluation, evaluator=evaluator)
         emit("graded", grades=[_brief(grade) for grade in grades])
@@ -102,14 +117,19 @@ class EvaluateNode(Node):
         why = f"{len(grades) - unscored} of {len(grades)} passages graded by {evaluator}"
         fallbacks = list(evaluation.notes)
         failures = []
-        usage: NodeUsage = {**evaluation.usage, "evaluator_calls": 1}
+        # What was reranked was scored then, in one pass that `retrieve` has counted.
+        usage: NodeUsage = {**evaluation.usage, "evaluator_calls": int(known < len(grades))}
         if failure is not None:
             fallbacks.insert(0, f"{failure.evaluator} could not grade, so {evaluator} did")
             failures.append(f"evaluator: {failure.error.message}")
             usage = {**usage, **failure.spent}
+        if evaluation.why:
+            why = f"{evaluation.why}; {len(grades) - unscored} of {len(grades)} passages graded"
+        if known:
+            why += f", {known} of them while they were reranked"
         update = self.report(
             state,
-            decided=evaluator,
+            decided=evaluation.decided_by or evaluator,
             why=why,
             usage=usage,
             fallbacks=fallbacks,
@@ -121,6 +141,7 @@ class EvaluateNode(Node):
             "grades": grades,
             "strips": scored_strips(passages, evaluation.strip_scores),
             "search_query": evaluation.search_query,
+            **_spent_scores(state),
         }
 
     def _failed(self, state: CRAGState, passages: Sequence[Passage], failure: _Failure) -> Update:
@@ -140,7 +161,13 @@ class EvaluateNode(Node):
             "grades": grades,
             "strips": scored_strips(passages, {}),
             "search_query": "",
+            **_spent_scores(state),
         }
+
+
+def _spent_scores(state: CRAGState) -> Update:
+    """Return the update that drops what reranking left: it is in the grades and strips now."""
+    return {"reranked": None} if state.get("reranked") else {}
 
 
 def _budget(state: CRAGState, settings: Settings, generator: Generator) -> Budget:

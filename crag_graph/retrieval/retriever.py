@@ -1,6 +1,5 @@
 """Finding passages for a question: the Protocol that the graph asks, and what fulfils it."""
 
-from types import TracebackType
 from typing import Any, Protocol, runtime_checkable
 
 from langchain_core.documents import Document
@@ -8,18 +7,11 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.retrievers import BaseRetriever
 from pydantic import Field, PrivateAttr
 
-from crag_graph.errors import (
-    CRAGError,
-    InputError,
-    StoreError,
-    StoreUnavailableError,
-)
 from crag_graph.models.embeddings import NamedEmbeddings, load_embeddings
 from crag_graph.retrieval.index import CollectionSchema, Filter, VectorIndex, check_schema
 from crag_graph.retrieval.passages import Passages
 from crag_graph.settings import Settings
 from crag_graph.text.clean import tail_text
-from crag_graph.tracing.spans import Span
 
 # A question is matched by its words; of a long one by those of the end, which asks.
 _SPARSE_CHARACTERS = 4000
@@ -158,83 +150,3 @@ class HybridRetriever(BaseRetriever):
 
 def _by_meaning(settings: Settings) -> bool:
     return settings.retrieval_mode != "sparse"
-
-
-class LangChainRetriever:
-    """Any LangChain retriever in the place of ours: asked as it is, cut at `top_k`.
-
-    LangChain traces it, so nobody else needs to.
-
-    Args:
-        retriever: It may raise what it likes: that becomes a `StoreError`.
-    """
-
-    traces_itself = True
-
-    def __init__(self, retriever: BaseRetriever) -> None:
-        self._retriever = retriever
-        self._config = Span(component="retriever", name=retriever.get_name()).config
-
-    @property
-    def name(self) -> str | None:
-        """Its own name."""
-        return self._retriever.get_name()
-
-    def retrieve(
-        self, question: str, *, settings: Settings, where: Filter | None = None
-    ) -> list[Document]:
-        """Return its first `settings.top_k` documents.
-
-        Raises:
-            InputError: There is a filter: it could not be passed on, and is never dropped silently.
-            StoreError: The retriever failed.
-        """
-        self._refuse_filter(where)
-        with _Failures(self.name):
-            return self._retriever.invoke(question, self._config)[: settings.top_k]
-
-    async def aretrieve(
-        self, question: str, *, settings: Settings, where: Filter | None = None
-    ) -> list[Document]:
-        """Return what `retrieve` does."""
-        self._refuse_filter(where)
-        with _Failures(self.name):
-            return (await self._retriever.ainvoke(question, self._config))[: settings.top_k]
-
-    def is_empty(self) -> bool:
-        """Return False: LangChain retrievers do not say."""
-        return False
-
-    def _refuse_filter(self, where: Filter | None) -> None:
-        if where:
-            raise InputError(
-                f"the retriever {self.name} takes no filter: build the filter into it, and ask "
-                "without one"
-            )
-
-
-class _Failures:
-    """Turns whatever a foreign retriever raises within it into a `StoreError`.
-
-    The original is not chained: it may hold a request with a key. Cancellation passes.
-    """
-
-    def __init__(self, name: str | None) -> None:
-        self._name = name
-
-    def __enter__(self) -> None:
-        return
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if not isinstance(error, Exception) or isinstance(error, CRAGError):
-            return
-        what = f"the retriever {self._name} failed ({type(error).__name__}: {error})"
-        words = ("Timeout", "Connect", "Unavailable")
-        if isinstance(error, OSError) or any(word in type(error).__name__ for word in words):
-            raise StoreUnavailableError(f"{what}: check that its store can be reached") from None
-        raise StoreError(f"{what}: check its configuration") from None

@@ -1,8 +1,8 @@
 """The knobs of retrieval."""
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import BaseModel
+from pydantic import BaseModel, model_validator
 
 from crag_graph.settings.knob import knob
 
@@ -17,6 +17,15 @@ class RetrievalKnobs(BaseModel):
         ge=1,
         le=100,
         default=5,
+    )
+    rerank_from: int = knob(
+        "Rerank from",
+        "So many passages are retrieved and scored, and the best top_k kept. The evaluator scores "
+        "them; where it is a language model, the local one. 0: off.",
+        "retrieve",
+        ge=0,
+        le=200,
+        default=0,
     )
     retrieval_mode: Literal["hybrid", "dense", "sparse"] = knob(
         "Retrieval mode",
@@ -40,3 +49,12 @@ class RetrievalKnobs(BaseModel):
         le=1,
         default=0.6,
     )
+
+    @model_validator(mode="after")
+    def _more_than_are_kept(self) -> Self:
+        if 0 < self.rerank_from < self.top_k:
+            raise ValueError(
+                f"rerank_from ({self.rerank_from}) is below top_k ({self.top_k}): it says of how "
+                "many passages the top_k best are kept"
+            )
+        return self

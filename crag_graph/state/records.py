@@ -126,3 +126,16 @@ class Decision(TypedDict, total=False):
     stages: dict[str, Stage]
     fallbacks: list[str]
     failures: list[str]
+
+
+class Reranked(TypedDict):
+    """What a reranker said of the passages that stay, kept from `retrieve` to `evaluate`.
+
+    `keys` holds for each document a hash of the question and the text that were scored, `strips`
+    the scores of strips by id.
+    """
+
+    evaluator: str
+    keys: dict[str, str]
+    grades: list[Grade]
+    strips: dict[str, float]

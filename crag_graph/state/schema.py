@@ -7,7 +7,16 @@ from typing_extensions import NotRequired, TypedDict
 
 from crag_graph.state.documents import as_documents
 from crag_graph.state.merging import merge_decision, merge_strips, merge_usage
-from crag_graph.state.records import Action, Citation, Decision, Grade, Status, Strip, Usage
+from crag_graph.state.records import (
+    Action,
+    Citation,
+    Decision,
+    Grade,
+    Reranked,
+    Status,
+    Strip,
+    Usage,
+)
 
 
 class CRAGInput(TypedDict):
@@ -42,7 +51,11 @@ class CRAGOutput(TypedDict, total=False):
 
 
 class CRAGState(CRAGOutput, total=False):
-    """What the nodes share: the output, and the input beside it."""
+    """What the nodes share: the output, the input beside it, and scratch that is not told.
+
+    `reranked` goes from `retrieve` to `evaluate`, which clears it.
+    """
 
     history: list[dict[str, Any]] | None
     filter: dict[str, Any] | None
+    reranked: Reranked | None

@@ -9,7 +9,8 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
 from crag_graph.errors import InputError, StoreError, StoreUnavailableError
-from crag_graph.retrieval.retriever import LangChainRetriever, Retriever
+from crag_graph.retrieval.foreign import LangChainRetriever
+from crag_graph.retrieval.retriever import Retriever
 from crag_graph.settings import Settings
 
 SETTINGS = Settings(top_k=3)
