@@ -20,7 +20,8 @@ from crag_graph.generation.base import Generator
 from crag_graph.generation.extractive import ExtractiveGenerator
 from crag_graph.lazy import Lazy
 from crag_graph.redaction import redact_query
-from crag_graph.retrieval.retriever import LangChainRetriever, Retriever
+from crag_graph.retrieval.foreign import LangChainRetriever
+from crag_graph.retrieval.retriever import Retriever
 from crag_graph.search.base import WebSearch
 from crag_graph.settings import PROFILES, Profile, Settings, Thresholds
 
