@@ -7,6 +7,7 @@ import typer
 from crag_graph.cli.ask import ask
 from crag_graph.cli.demo import demo
 from crag_graph.cli.doctor import doctor
+from crag_graph.cli.eval import eval as evaluate
 from crag_graph.cli.graph import graph
 from crag_graph.cli.ingest import ingest
 from crag_graph.cli.status import status
@@ -39,5 +40,5 @@ def crag(
         typer.echo(context.get_help())
 
 
-for command in (demo, ingest, ask, status, doctor, graph):
+for command in (demo, ingest, ask, evaluate, status, doctor, graph):
     app.command()(command)
