@@ -24,6 +24,7 @@ from typing import Literal
 from crag_graph.errors import EvaluationError
 from crag_graph.settings import OutagePolicy, Thresholds
 from crag_graph.state import Action, Grade
+from crag_graph.wording import counted
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -55,9 +56,12 @@ def known_score(grade: Grade) -> float | None:
     score: object = grade.get("score")
     if grade.get("status") != "scored" or isinstance(score, bool):
         return None
-    if not isinstance(score, numbers.Real):
+    if type(score) is float:  # as it nearly always is: abstract types are slow to ask for
+        value = score
+    elif isinstance(score, numbers.Real):
+        value = float(score)
+    else:
         return None
-    value = float(score)
     return value if math.isfinite(value) and 0 <= value <= 1 else None
 
 
@@ -92,7 +96,8 @@ def decide(
     verdict = _compare(scores, thresholds)
     missing = len(grades) - len(scores)
     if missing:
-        note = f"; {missing} of {len(grades)} passages could not be graded and took no part"
+        of = counted(len(grades), "passage")
+        note = f"; {missing} of {of} could not be graded and took no part"
         verdict = dataclasses.replace(verdict, reason=verdict.reason + note)
     return verdict
 
@@ -130,7 +135,7 @@ def _aggregate(scores: Sequence[float], thresholds: Thresholds) -> tuple[float, 
     """Return the aggregate of `scores`, best first, and what to call it."""
     if thresholds.aggregate == "mean":
         # Exact, so that the mean of equal grades is that grade and sits on the same threshold.
-        return float(statistics.mean(scores)), f"mean of {len(scores)} passages"
+        return float(statistics.mean(scores)), f"mean of {counted(len(scores), 'passage')}"
     k = thresholds.min_relevant_docs
     if thresholds.aggregate == "max" or k == 1:
         return scores[0], "best passage"

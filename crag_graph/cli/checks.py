@@ -17,6 +17,7 @@ from crag_graph.errors import (
     StoreLockedError,
 )
 from crag_graph.redaction import redact
+from crag_graph.wording import counted
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -168,7 +169,7 @@ def _collection(scope: Scope) -> Found:
         return "problem", detail, "set CRAG_EMBEDDINGS to its model, or ingest into another one"
     if not count:
         return "off", f"{where}: collection {name} is empty", "run `crag ingest PATH`"
-    return "ok", f"{where}: collection {name}, {count:,} chunks"
+    return "ok", f"{where}: collection {name}, {counted(count, 'chunk')}"
 
 
 def _chat_model(scope: Scope) -> Found:

@@ -11,6 +11,7 @@ from crag_graph.cli.options import JsonOption
 from crag_graph.cli.streams import stdout_console, write_json
 from crag_graph.environment import Environment
 from crag_graph.errors import InputError, StoreError
+from crag_graph.wording import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -104,10 +105,12 @@ def _introduce(console: "Console", environment: Environment, report: "IngestRepo
 
     indexed = report.added + report.changed + report.unchanged
     console.print(Text("Corrective RAG on its own handbook", style="bold"))
-    work = f"{report.chunks:,} chunks in {report.seconds:.1f} s"
+    work = "indexed before, nothing changed"
+    if report.chunks:
+        work = f"{counted(report.chunks, 'chunk')} in {report.seconds:.1f} s"
     console.print(
-        f"{indexed} chapters, {work if report.chunks else 'indexed before, nothing changed'}, in "
-        f"{environment.home}. Local embeddings, local evaluator, extractive answers; the web is "
+        f"{counted(indexed, 'chapter')}, {work}, in {environment.home}. "
+        "Local embeddings, local evaluator, extractive answers; the web is "
         "off. No key, no network."
     )
     console.print()

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from crag_graph.text.clean import clean_text, shorten
+from crag_graph.wording import counted
 
 _CORPUS = {
     "correct": "The corpus holds up",
@@ -51,16 +52,16 @@ def threshold_note(decision: Mapping[str, Any]) -> str:
 def calls(usage: Mapping[str, Any]) -> str:
     """Return what the run spent, in one line."""
     counts = [
-        _count(usage.get("llm_calls", 0), "LLM call"),
-        _count(usage.get("evaluator_calls", 0), "evaluator pass", "evaluator passes"),
-        _count(usage.get("generation_calls", 0), "generation"),
-        _count(usage.get("web_searches", 0), "web search", "web searches"),
+        counted(usage.get("llm_calls", 0), "LLM call"),
+        counted(usage.get("evaluator_calls", 0), "evaluator pass", "evaluator passes"),
+        counted(usage.get("generation_calls", 0), "generation"),
+        counted(usage.get("web_searches", 0), "web search", "web searches"),
     ]
     tokens = usage.get("input_tokens", 0), usage.get("output_tokens", 0)
     if any(tokens):
         counts.append(f"{tokens[0]:,} tokens in, {tokens[1]:,} out")
     if usage.get("cache_hits"):
-        counts.append(_count(usage["cache_hits"], "cache hit"))
+        counts.append(counted(usage["cache_hits"], "cache hit"))
     counts.append(f"{usage.get('seconds', 0.0):.2f} s in the nodes")
     return " · ".join(counts)
 
@@ -105,10 +106,6 @@ def grouped(strips: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, 
 def one_line(text: str) -> str:
     """Return `text` cleaned, its white space runs made one space."""
     return " ".join(clean_text(text).split())
-
-
-def _count(number: int, one: str, many: str | None = None) -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def _number(value: Any) -> str:

@@ -10,6 +10,7 @@ from crag_graph.cli.options import CollectionOption, JsonOption
 from crag_graph.cli.streams import say, stdout_console, write_json
 from crag_graph.environment import Environment
 from crag_graph.text.clean import clean_text
+from crag_graph.wording import counted
 
 if TYPE_CHECKING:
     from crag_graph.ingestion.report import IngestReport
@@ -86,7 +87,7 @@ def ingest(
         _show(report, environment)
     if not report.ok:
         total = report.added + report.changed + report.unchanged + len(report.failed)
-        say(f"crag: {len(report.failed)} of {total} files could not be indexed")
+        say(f"crag: {len(report.failed)} of {counted(total, 'file')} could not be indexed")
         raise typer.Exit(1)
 
 
@@ -103,9 +104,11 @@ def _show(report: "IngestReport", environment: Environment) -> None:
     ]
     if report.pruned:
         counts.append(f"{report.pruned:,} removed")
-    console.print(f"  {', '.join(counts)} · {report.chunks:,} chunks · {report.seconds:.1f} s")
+    chunks = counted(report.chunks, "chunk")
+    console.print(f"  {', '.join(counts)} · {chunks} · {report.seconds:.1f} s")
     if report.skipped:
-        console.print(Text(f"  {report.skipped:,} files of formats that are not read", style="dim"))
+        skipped = f"  {counted(report.skipped, 'file')} of formats that are not read"
+        console.print(Text(skipped, style="dim"))
     for path, reason in report.failed[:_MOST_FAILURES]:
         console.print(Text(clean_text(f"! {path}: {reason}"), style="red"))
     if len(report.failed) > _MOST_FAILURES:

@@ -17,6 +17,7 @@ from crag_graph.models.embeddings import NamedEmbeddings
 from crag_graph.retrieval.index import CollectionSchema
 from crag_graph.retrieval.store import manifest_path, open_index, open_manifest
 from crag_graph.text.clean import clean_text, shorten
+from crag_graph.wording import counted
 
 Tell = Callable[[IngestProgress], None]
 
@@ -135,7 +136,7 @@ def _progress() -> Iterator[Tell | None]:
             share = at.chunks / seen if at.waiting else 1.0
             furthest = max(furthest, at.documents * share)  # a file counts once its chunks are in
             name = shorten(clean_text(Path(at.path).name), 40)
-            what = f"files, {at.chunks:,} chunks, {name}"
+            what = f"files, {counted(at.chunks, 'chunk')}, {name}"
             progress.update(task, total=at.total, completed=int(furthest), description=what)
 
         yield tell

@@ -34,8 +34,11 @@ def _corpus(grades: Sequence[Grade], documents: Sequence[Document], retrieve: ob
         return "nothing was found in the corpus"
     scores = [grade["score"] for grade in grades if grade["score"] is not None]
     if not scores:
+        if len(documents) == 1:
+            return "the one passage found could not be graded"
         return f"none of the {len(documents)} passages found could be graded"
-    return f"the best of {len(documents)} passages in the corpus scored {max(scores):.2f}"
+    best = "one passage found" if len(documents) == 1 else f"best of {len(documents)} passages"
+    return f"the {best} in the corpus scored {max(scores):.2f}"
 
 
 def _web(documents: Sequence[Document], stage: object) -> str:

@@ -13,6 +13,7 @@ from crag_graph.settings import Settings
 from crag_graph.state import CRAGState, NodeUsage, Strip, merge_usage
 from crag_graph.text.citations import check_citations
 from crag_graph.text.markdown import safe_markdown
+from crag_graph.wording import counted
 
 _LOG = logging.getLogger("crag_graph.runs")
 _FALLBACK = "the budget allows no generation call, so the answer is extractive"
@@ -91,12 +92,12 @@ class GenerateNode(Node):
         citations = [] if generation.refused else cite(evidence, checked.cited)
         warnings = list(generation.warnings)
         if checked.removed:
-            warnings.append(f"removed {checked.removed} citation markers that name no source")
+            warnings.append(f"removed {counted(checked.removed, 'citation')} of no source")
         if unsafe:
-            warnings.append(f"removed {unsafe} links that are not among the sources")
+            warnings.append(f"removed {counted(unsafe, 'link')} that the sources do not hold")
         if not citations and not generation.refused:
             warnings.append("the answer cites none of its sources")
-        why = f"{len(evidence)} sources given, {len(citations)} cited"
+        why = f"{counted(len(evidence), 'source')} given, {len(citations)} cited"
         update = self._finish(
             state, generator, why, usage=usage, warnings=warnings, fallbacks=fallbacks
         )

@@ -11,6 +11,7 @@ from crag_graph.nodes.base import Node, Update, budget_of, emit, question_of, sp
 from crag_graph.settings import Settings
 from crag_graph.state import CRAGState, NodeUsage, Strip
 from crag_graph.text.strips import deduplicate, select
+from crag_graph.wording import counted
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -114,7 +115,7 @@ class RefineNode(Node):
             failures.append(f"refinement: {judged.error.message}")
         update = self.report(
             state,
-            decided=f"kept {kept} of {len(refined)} strips",
+            decided=f"kept {kept} of {counted(len(refined), 'strip')}",
             why=f"floor {settings.strip_floor:.2f}, at most {settings.strip_top_k}",
             usage=evaluation.usage,
             fallbacks=fallbacks,

@@ -18,6 +18,7 @@ from crag_graph.search.base import SearchResult
 from crag_graph.search.failures import detail_of, json_object, retry_after, status_error
 from crag_graph.search.http import Asked, HTTPSearch
 from crag_graph.search.results import Hit
+from crag_graph.wording import counted
 
 _FULL_PAGES = 2
 _SHARE_FOR_PAGES = 0.4  # of the search's seconds
@@ -63,7 +64,7 @@ class WikipediaSearch(HTTPSearch):
             page["text"] = text
         notes = []
         if missing := texts.count(None):
-            articles = "1 article" if missing == 1 else f"{missing} articles"
+            articles = counted(missing, "article")
             notes.append(f"{articles} of {self._place} could not be read whole")
         if asked.filters.time_range:
             notes.append(f"{self._place} does not search by the age of pages")

@@ -1,7 +1,6 @@
 """The blocks of a text in Markdown or plain form, found line by line, in linear time."""
 
-import dataclasses
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import regex
 
@@ -17,8 +16,7 @@ _PAIR = regex.compile(r"\s*[\p{L}\p{N}_./()-]+(?: [\p{L}\p{N}_./()-]+){0,3}:(?:\
 _WRAPPED = 120
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """A run of lines that belong together.
 
     Attributes:
@@ -33,8 +31,7 @@ class Block:
     kind: BlockKind
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(NamedTuple):
     start: int
     end: int
     text: str

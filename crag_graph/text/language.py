@@ -1,5 +1,6 @@
 """Telling the language of a text by its script and function words, without a model."""
 
+import re
 import unicodedata
 from collections import Counter
 
@@ -76,6 +77,7 @@ _SCRIPTS = {
 _SAMPLE = 2000
 _COMBINING = regex.compile(r"(?<=[\p{Latin}\p{Greek}])\p{Mn}+")
 _LETTERS = regex.compile(r"[^\W\d_]+")
+_ASCII_LETTERS = re.compile(r"[a-z]+")
 
 
 def fold(word: str) -> str:
@@ -90,6 +92,12 @@ def fold(word: str) -> str:
 STOP_WORDS = {
     language: frozenset(fold(word) for word in words.split())
     for language, words in _FUNCTION_WORDS.items()
+}
+
+# Function word → the languages that have it.
+_LANGUAGES_OF = {
+    word: tuple(language for language, words in STOP_WORDS.items() if word in words)
+    for word in frozenset().union(*STOP_WORDS.values())
 }
 
 
@@ -112,8 +120,11 @@ def detect_language(text: str) -> str:
             scripts["HIRAGANA"] = kana + scripts.pop("CJK", 0)
         if scripts and (script := scripts.most_common(1)[0][0]) in _SCRIPTS:
             return _SCRIPTS[script]
-    words = [fold(word) for word in _LETTERS.findall(sample)]
-    counts = {
-        language: sum(word in stops for word in words) for language, stops in STOP_WORDS.items()
-    }
-    return max(counts, key=lambda language: counts[language])
+        words = [fold(word) for word in _LETTERS.findall(sample)]
+    else:
+        words = _ASCII_LETTERS.findall(sample.lower())
+    counts = dict.fromkeys(STOP_WORDS, 0)
+    for word in words:
+        for language in _LANGUAGES_OF.get(word, ()):
+            counts[language] += 1
+    return max(counts, key=counts.__getitem__)

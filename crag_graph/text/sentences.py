@@ -1,7 +1,7 @@
 """Sentences with their offsets: by rule, without a model, in linear time whatever the text."""
 
-import dataclasses
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import regex
 
@@ -31,8 +31,7 @@ _CLOSING_TAGS = regex.compile(r"(?:</[a-zA-Z][^<>]*>\s*)+")
 _LONE_STOP = regex.compile(r"(?:^|\s)\.$")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(NamedTuple):
     """A sentence, or what stands for one, and the block that it belongs to.
 
     Attributes:
@@ -66,7 +65,8 @@ def segments(text: str, *, max_chars: int = 600) -> list[Segment]:
     """Return the sentences of `text` as `sentence_spans` does, with the blocks they are from."""
     if max_chars < 1:
         raise ValueError(f"max_chars must be at least 1, not {max_chars}")
-    text = _SURROGATE.sub("\ufffd", text)  # sentencex takes UTF-8; offsets stay
+    if not text.isascii():
+        text = _SURROGATE.sub("\ufffd", text)  # sentencex takes UTF-8; offsets stay
     language = detect_language(text)
     found: list[Segment] = []
     for number, block in enumerate(find_blocks(text)):

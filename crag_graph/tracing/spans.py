@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from langchain_core.callbacks import AsyncCallbackManager, BaseCallbackManager, CallbackManager
 from langchain_core.documents import Document
 from langchain_core.runnables import RunnableConfig
-from langchain_core.runnables.config import ensure_config
+from langchain_core.runnables.config import var_child_runnable_config
 
 T = TypeVar("T")
 
@@ -89,8 +89,9 @@ async def atraced(span: Span | None, act: Callable[[], Awaitable[T]]) -> T:
 
 
 def _listening() -> RunnableConfig | None:
-    config = ensure_config()
-    callbacks = config.get("callbacks")
+    """Return the configuration of the running node where anybody listens to it."""
+    config = var_child_runnable_config.get()
+    callbacks = config.get("callbacks") if config else None
     if isinstance(callbacks, BaseCallbackManager):
         return config if callbacks.handlers else None
     return config if callbacks else None

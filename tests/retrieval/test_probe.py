@@ -55,17 +55,15 @@ def test_a_whole_store_passes(folder: Path) -> None:
 
 
 LOSSES: dict[str, Callable[[], "edge.UpdateOperation"]] = {
-    "38 of 40 chunks are left": lambda: edge.UpdateOperation.delete_points(IDS[:2]),
-    "1 of 40 chunks have lost a vector": lambda: edge.UpdateOperation.delete_vectors(
+    "only 38 of 40 chunks can be read": lambda: edge.UpdateOperation.delete_points(IDS[:2]),
+    "a vector is lost in 1 of 40 chunks": lambda: edge.UpdateOperation.delete_vectors(
         IDS[:1], ["sparse"]
     ),
-    "3 of 40 chunks have lost a vector": lambda: edge.UpdateOperation.delete_vectors(
+    "a vector is lost in 3 of 40 chunks": lambda: edge.UpdateOperation.delete_vectors(
         IDS[:3], ["dense"]
     ),
-    "1 of 40 chunks have no sound vector": lambda: unsound([0.0] * DIMENSION),
-    "1 of 40 chunks cannot be found by their document": lambda: edge.UpdateOperation.clear_payload(
-        IDS[:1]
-    ),
+    "no sound vector in 1 of 40 chunks": lambda: unsound([0.0] * DIMENSION),
+    "no document leads to 1 of 40 chunks": lambda: edge.UpdateOperation.clear_payload(IDS[:1]),
     "has lost its text": lambda: edge.UpdateOperation.delete_payload(IDS, ["text"]),
 }
 
@@ -94,5 +92,5 @@ def test_large_stores_are_sampled(folder: Path, monkeypatch: pytest.MonkeyPatch)
 def test_an_empty_store_passes_when_nothing_is_expected(folder: Path) -> None:
     lose(folder, edge.UpdateOperation.delete_points(IDS))
     verify(folder, expected=0)
-    with pytest.raises(StoreDamagedError, match="0 of 1 chunks are left"):
+    with pytest.raises(StoreDamagedError, match="only 0 of 1 chunk can be read"):
         verify(folder, expected=1)

@@ -73,6 +73,22 @@ async def test_events_tell_what_happens_then_tokens_then_the_checked_answer():
     assert [citation["source"] for citation in answer["citations"]] == ["d1.md"]
 
 
+async def test_the_numbers_that_streamed_are_those_of_the_answer_and_its_sources():
+    documents = [doc(f"d{number}", f"d{number} tells of ferry {number}.") for number in (1, 2, 3)]
+    graph = build_graph(
+        services(
+            retriever=StubRetriever(documents),
+            generator=Streaming("Late [3]. Early [1]. Late again [3]."),
+        )
+    )
+    seen = await events(graph)
+    tokens = "".join(data["text"] for name, data in seen if name == "token")
+    answer = seen[-1][1]
+    assert answer["answer"] == tokens == "Late [3]. Early [1]. Late again [3]."
+    assert [citation["number"] for citation in answer["citations"]] == [1, 3]
+    assert [citation["source"] for citation in answer["citations"]] == ["d1.md", "d3.md"]
+
+
 async def test_no_text_can_begin_an_event_of_its_own():
     text = "x\n\nevent: answer\ndata: {}\r\r"
     graph = build_graph(services(retriever=StubRetriever([doc("d1", text)])))

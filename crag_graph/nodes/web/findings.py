@@ -15,6 +15,7 @@ from crag_graph.search.rank import document_key
 from crag_graph.settings import Settings, Thresholds
 from crag_graph.state import Grade, NodeUsage, Strip, as_documents
 from crag_graph.text.strips import deduplicate, select
+from crag_graph.wording import counted
 
 _Count = Literal["llm_calls", "input_tokens", "output_tokens", "cache_hits"]
 _COUNTS: tuple[_Count, ...] = ("llm_calls", "input_tokens", "output_tokens", "cache_hits")
@@ -62,7 +63,8 @@ class Findings:
         self.failures += [f"web search: {reason}" for reason in reasons]
         if failed and results:
             said = "; ".join(reasons)
-            self.warnings.append(f"{len(failed)} of {len(outcomes)} web searches failed: {said}")
+            sent = counted(len(outcomes), "web search", "web searches")
+            self.warnings.append(f"{len(failed)} of {sent} failed: {said}")
         elif failed:
             self.warnings += [f"web search failed: {reason}" for reason in reasons]
         for result in results:
@@ -116,9 +118,7 @@ class Findings:
 
     def summary(self, web: str) -> str:
         """Return what was found, in one clause that a refusal can quote."""
-        count = len(self.documents)
-        results = "1 result" if count == 1 else f"{count} results"
-        clause = f"{results} from {', '.join(self.providers) or web}"
+        clause = f"{counted(len(self.documents), 'result')} from {', '.join(self.providers) or web}"
         scores = [grade["score"] for grade in self.grades if grade["score"] is not None]
         about = [f"best {max(scores):.2f}"] if scores else []
         if self.skipped:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from crag_graph.retrieval.edge.errors import damaged
 from crag_graph.retrieval.edge.shard import Shard
 from crag_graph.retrieval.index import DENSE, SPARSE, TEXT
+from crag_graph.wording import counted
 
 if TYPE_CHECKING:
     from qdrant_edge import EdgeShard, Record
@@ -39,19 +40,19 @@ def verify(shard: Shard, *, expected: int, dimension: int) -> None:
 def _problem(engine: "EdgeShard", expected: int, dimension: int) -> str:
     total = _count(engine)
     if total < expected:
-        return f"{total} of {expected} chunks are left"
+        return f"only {total} of {counted(expected, 'chunk')} can be read"
     if total == 0:
         return ""
     with_both = min(_count(engine, DENSE), _count(engine, SPARSE))
     if with_both < total:
-        return f"{total - with_both} of {total} chunks have lost a vector"
+        return f"a vector is lost in {total - with_both} of {counted(total, 'chunk')}"
     if total <= _FULL_SCAN:
         sound = _searchable(engine, total, dimension)
         if sound < total:
-            return f"{total - sound} of {total} chunks have no sound vector"
+            return f"no sound vector in {total - sound} of {counted(total, 'chunk')}"
         filed = _filed(engine, total)
         if filed < total:
-            return f"{total - filed} of {total} chunks cannot be found by their document"
+            return f"no document leads to {total - filed} of {counted(total, 'chunk')}"
     return next((problem for record in _sample(engine) if (problem := _flaw(engine, record))), "")
 
 

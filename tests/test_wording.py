@@ -1,0 +1,16 @@
+"""Counts are told in the singular and the plural."""
+
+import pytest
+
+from crag_graph.wording import counted
+
+
+@pytest.mark.parametrize(
+    ("number", "told"), [(0, "0 strips"), (1, "1 strip"), (2, "2 strips"), (1200, "1,200 strips")]
+)
+def test_one_of_them_is_told_in_the_singular(number: int, told: str) -> None:
+    assert counted(number, "strip") == told
+
+
+def test_an_irregular_plural_is_given() -> None:
+    assert counted(2, "search", "searches") == "2 searches"
