@@ -18,9 +18,10 @@ from crag_graph.nodes.web.queries import private, propose
 from crag_graph.search.base import SearchFilters, SearchResult, WebSearch, filtering
 from crag_graph.search.deadline import remaining
 from crag_graph.search.queries import another_query, fitted, sub_queries
-from crag_graph.search.rank import is_time_sensitive, merge, order
+from crag_graph.search.rank import merge, order
 from crag_graph.settings import Settings
 from crag_graph.state import CRAGState
+from crag_graph.text.timely import is_time_sensitive
 
 _LEAST_SECONDS = 0.5  # with less left, no further search is begun
 _HINT = ": set CRAG_WEB_SEARCH or TAVILY_API_KEY to search the web"

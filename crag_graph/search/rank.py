@@ -4,7 +4,6 @@ import datetime
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-import regex
 from langchain_core.documents import Document
 
 from crag_graph.search.base import SearchResult
@@ -13,19 +12,6 @@ from crag_graph.search.urls import page_key, web_url
 
 _CONSTANT = 60  # of reciprocal rank fusion, as in Cormack et al. 2009 (SIGIR, pages 758–759)
 _AGES = (7, 31, 366)  # days: news of the week, of the month, of the year, and all the rest
-_CURRENT = regex.compile(
-    r"""(?ix) \b (?: latest | newest | current(?:ly)? | today(?:'s)? | tonight | right\ now
-      | nowadays | recent(?:ly)? | up[ -]to[ -]date | upcoming | breaking
-      | this\ (?:week|month|year|season)
-      | (?:last|past)\ (?:week|month) | as\ of | still | yet
-      | aktuell\w* | heute | derzeit | neueste[nrs]? | zurzeit
-      | actuel\w* | aujourd'hui | derni[eè]re?s? | actual(?:es|mente)? | hoy | últim[oa]s? ) \b"""
-)
-
-
-def is_time_sensitive(question: str, *, today: datetime.date) -> bool:
-    """Return whether `question` asks for what is current: it says so, or names this year."""
-    return _CURRENT.search(question) is not None or str(today.year) in question
 
 
 def document_key(document: Document) -> str:

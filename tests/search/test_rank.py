@@ -4,8 +4,9 @@ import pytest
 from langchain_core.documents import Document
 
 from crag_graph.search.base import SearchResult
-from crag_graph.search.rank import is_time_sensitive, merge, order
+from crag_graph.search.rank import merge, order
 from crag_graph.search.results import MAX_TOTAL_CHARACTERS
+from crag_graph.text.timely import is_time_sensitive
 
 TODAY = datetime.date(2026, 11, 30)
 
