@@ -21,6 +21,7 @@ class Environment:
             `openai:gpt-4o-mini`; else empty: no language model.
         evaluator_model: `CRAG_EVALUATOR_MODEL`, by the same rule.
         evaluator: `CRAG_EVALUATOR`, by default `auto`.
+        cache: `CRAG_CACHE`, where grades are kept, by default `off`; may hold a password.
         embeddings: `CRAG_EMBEDDINGS`, by default `local`.
         qdrant_url: `QDRANT_URL`; empty: the embedded store.
         qdrant_api_key: `QDRANT_API_KEY`.
@@ -35,6 +36,7 @@ class Environment:
     chat_model: str = ""
     evaluator_model: str = ""
     evaluator: str = "auto"
+    cache: str = dataclasses.field(default="off", repr=False)
     embeddings: str = "local"
     qdrant_url: str = dataclasses.field(default="", repr=False)
     qdrant_api_key: str = dataclasses.field(default="", repr=False)
@@ -60,6 +62,7 @@ class Environment:
             chat_model=chat_model,
             evaluator_model=given.get("CRAG_EVALUATOR_MODEL", chat_model),
             evaluator=given.get("CRAG_EVALUATOR", "auto"),
+            cache=given.get("CRAG_CACHE", "off"),
             embeddings=given.get("CRAG_EMBEDDINGS", "local"),
             qdrant_url=given.get("QDRANT_URL", ""),
             qdrant_api_key=given.get("QDRANT_API_KEY", ""),

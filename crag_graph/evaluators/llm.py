@@ -17,6 +17,7 @@ from crag_graph.evaluators.llm_forms import (
     strips_form,
 )
 from crag_graph.evaluators.llm_grading import Grading, grade
+from crag_graph.evaluators.llm_keys import options_of, shown_by
 from crag_graph.evaluators.llm_refining import refine
 from crag_graph.evaluators.llm_results import as_evaluation_error, grade_of, note_cuts, strip_scores
 from crag_graph.evaluators.llm_rewriting import in_words, rewrite
@@ -29,6 +30,14 @@ from crag_graph.prompting import Prompt, Prompts
 from crag_graph.settings import EvaluationMode, Scale, Settings
 from crag_graph.text.clean import clean_text
 
+# The settings that change what a model sees of a passage, beside the prompts.
+_SHOWN = (
+    "batch_passages",
+    "batch_tokens",
+    "passage_tokens",
+    "sub_queries",
+    "withhold_instructions",
+)
 _LONG = 20_000  # characters of passages that are prepared off the event loop
 
 
@@ -90,6 +99,7 @@ class LLMEvaluator:
             Asker(_quiet(each), backoff=backoff, tags=(NOSTREAM,), component="evaluator")
             for each in models
         ]
+        self._options = [options_of(each) for each in models]
         self._prompts = prompts or Prompts()
         self._today = today
 
@@ -134,6 +144,16 @@ class LLMEvaluator:
         endpoint = self._askers[0].endpoint
         prompt = run(self._prompt(_MODES[mode].prompt, settings))
         return f"{self.name}:{mode}:{endpoint.host}:{endpoint.model}:{prompt.hash}"
+
+    def cache_key(self, settings: Settings) -> str:
+        """Return the fingerprint, with all else that answers depend on: see `llm_keys`."""
+        steps = ("refine", "rewrite") if settings.evaluation_mode == "staged" else ("rewrite",)
+        prompts = [run(self._prompt(step, settings)).hash for step in steps]
+        return f"{self.fingerprint(settings)}:{self._options}:{prompts}:{shown_by(settings)}"
+
+    def joint(self, settings: Settings) -> bool:
+        """Return whether passages share a call, in which one may colour the grade of another."""
+        return _MODES[settings.evaluation_mode].passages_a_call != 1
 
     def _evaluation(
         self, question: str, passages: Sequence[Passage], settings: Settings, budget: Budget

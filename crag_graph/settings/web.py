@@ -48,7 +48,8 @@ class WebKnobs(BaseModel):
     )
     web_gate: Literal["local", "llm"] = knob(
         "Gate for web results",
-        "Who judges them: the local evaluator, or the run's own, which may cost a model call.",
+        "Who judges them: the local evaluator, or the run's own, which may cost a model call. A "
+        "scorer that asks no model judges them either way.",
         "web_search",
         default="local",
     )

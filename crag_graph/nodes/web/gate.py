@@ -5,7 +5,7 @@ from typing import Any
 
 from crag_graph.budget import Budget
 from crag_graph.errors import BudgetExceededError, ModelError
-from crag_graph.evaluators.base import Evaluation, Passage, RetrievalEvaluator
+from crag_graph.evaluators.base import Evaluation, Passage, RetrievalEvaluator, asks_model
 from crag_graph.models.plan import Plan
 from crag_graph.nodes.base import budget_of
 from crag_graph.nodes.web.effects import Call, Ready
@@ -25,13 +25,14 @@ def judge(
 ) -> Plan[str]:
     """Return the query that the gate suggests for a further search; empty where it suggests none.
 
-    The local evaluator judges, or with `web_gate` `llm` the run's own, and then the local one where
-    that cannot. What nobody could judge is not used.
+    The run's own evaluator judges where it asks no language model, or with `web_gate` `llm`; the
+    local one otherwise, and where that cannot. What nobody could judge is not used.
     """
     if not passages:
         return ""
     gates = [services.local_evaluator]
-    if settings.web_gate == "llm":
+    own: RetrievalEvaluator = yield Ready(services.evaluator)
+    if settings.web_gate == "llm" or not asks_model(own):
         gates.insert(0, services.evaluator)
     for lazy in gates:
         gate: RetrievalEvaluator = yield Ready(lazy)
