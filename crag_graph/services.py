@@ -1,5 +1,6 @@
 """The collaborators of the graph, given as objects or built from the environment on first use."""
 
+import asyncio
 import datetime
 import functools
 from collections.abc import Callable, Mapping
@@ -24,6 +25,7 @@ from crag_graph.retrieval.foreign import LangChainRetriever
 from crag_graph.retrieval.retriever import Retriever
 from crag_graph.search.base import WebSearch
 from crag_graph.settings import PROFILES, Profile, Settings, Thresholds
+from crag_graph.settings.user_profiles import FOLDER, UserProfiles
 
 
 def _today() -> datetime.date:
@@ -39,7 +41,7 @@ class Services:
         generator: Answers; by default the extractive one.
         web: Searches the web; None leaves web search off.
         local_evaluator: Judges web results, and steps in under the outage policy `local`.
-        profiles: Threshold profiles by name.
+        profiles: Threshold profiles by name; by default the built-in ones.
         default_profile: The profile of a run whose settings name none.
         today: The date that "now" means.
         redact_query: Takes out of a web query what may not leave the machine.
@@ -86,6 +88,33 @@ class Services:
             self._thresholds = (settings, thresholds)
         return thresholds
 
+    def prepare(self, settings: Settings, *, anew: bool = False) -> None:
+        """Have the profile of a run at hand, so that `thresholds` reads no file.
+
+        Args:
+            settings: Those of the run.
+            anew: Look whether the profile's file has changed, as at the beginning of a run.
+
+        Raises:
+            ConfigurationError: Its profile does not exist or is damaged.
+        """
+        profiles = self.profiles
+        if not isinstance(profiles, UserProfiles):
+            return
+        name = settings.profile or self.default_profile.get()
+        if profiles.is_loaded(name) and not anew:
+            return
+        if profiles.refresh(name):
+            self._thresholds = (None, None)
+        self.thresholds(settings)  # an unknown name is told here, where files may be listed
+
+    async def aprepare(self, settings: Settings, *, anew: bool = False) -> None:
+        """Do what `prepare` does; what reads files does so in a thread."""
+        if isinstance(self.profiles, UserProfiles):
+            name = settings.profile or await self.default_profile.aget()
+            if name not in PROFILES and (anew or not self.profiles.is_loaded(name)):
+                await asyncio.to_thread(self.prepare, settings, anew=anew)
+
     @classmethod
     def from_env(
         cls,
@@ -107,15 +136,14 @@ class Services:
             "local_evaluator": Lazy(load_local_evaluator),
             "generator": Lazy(lambda: load_generator(environment.get())),
             "web": Lazy(lambda: load_web(environment.get())),
+            "profiles": UserProfiles(Lazy(lambda: environment.get().home / FOLDER)),
             "default_profile": Lazy(lambda: environment.get().profile),
             "environment": environment,
         }
         services = cls(**(built | given))
         if "evaluator" not in given:
             local = services.local_evaluator
-            services.evaluator = Lazy(
-                lambda: load_evaluator(environment.get(), local, thresholds=services.thresholds)
-            )
+            services.evaluator = Lazy(lambda: load_evaluator(environment.get(), local))
         return services
 
     def close(self) -> None:

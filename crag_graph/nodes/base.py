@@ -17,6 +17,8 @@ from crag_graph.state import CRAGState, NodeUsage, Stage
 
 Update = dict[str, Any]
 
+_FIRST = "retrieve"  # the node with which a run begins
+
 
 class Node(Runnable[CRAGState, Update]):
     """A node of the graph, with a synchronous and an asynchronous entry that give the same result.
@@ -45,7 +47,9 @@ class Node(Runnable[CRAGState, Update]):
         """Return the update of the state, with what the node took in `usage`."""
         del config, kwargs  # the run's context reaches a node through the runtime
         started = time.perf_counter()
-        return self._timed(self.run(input, _settings()), input, started)
+        settings = _settings()
+        self.services.prepare(settings, anew=self.key == _FIRST)
+        return self._timed(self.run(input, settings), input, started)
 
     async def ainvoke(
         self, input: CRAGState, config: RunnableConfig | None = None, **kwargs: Any
@@ -53,7 +57,9 @@ class Node(Runnable[CRAGState, Update]):
         """Return the update of the state, with what the node took in `usage`."""
         del config, kwargs  # the run's context reaches a node through the runtime
         started = time.perf_counter()
-        return self._timed(await self.arun(input, _settings()), input, started)
+        settings = _settings()
+        await self.services.aprepare(settings, anew=self.key == _FIRST)
+        return self._timed(await self.arun(input, settings), input, started)
 
     def report(
         self,

@@ -1,16 +1,12 @@
 """Which collections there are, and opening one: in the embedded store, or on a server."""
 
 import hashlib
-import re
 from pathlib import Path
 
 from crag_graph.errors import CollectionNotFoundError, CRAGError, InputError, StoreError
+from crag_graph.naming import RULE, is_name
 from crag_graph.retrieval.index import CollectionSchema, VectorIndex, check_schema
 from crag_graph.retrieval.manifest import MANIFEST_FILE, Manifest, ManifestSummary
-
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
-# What Windows takes for a device, whatever the suffix.
-_DEVICES = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\.|$)")
 
 
 def check_name(collection: str) -> str:
@@ -20,12 +16,8 @@ def check_name(collection: str) -> str:
         InputError: It is not 1–100 of letters, digits, `_`, `-` and `.`, the first a letter, digit
             or `_`, or it ends in a dot or names a device: such names could leave the data folder.
     """
-    fits = isinstance(collection, str) and _NAME.fullmatch(collection)
-    if not fits or collection.endswith(".") or _DEVICES.match(collection):
-        raise InputError(
-            f"collection {str(collection)[:100]!r}: a name has 1 to 100 letters, digits, `_`, `-` "
-            "or `.`, and begins with a letter, a digit or `_`"
-        )
+    if not is_name(collection):
+        raise InputError(f"collection {str(collection)[:100]!r}: {RULE}")
     return collection
 
 
@@ -147,7 +139,7 @@ def list_collections(home: Path) -> dict[str, ManifestSummary | CRAGError]:
     found: dict[str, ManifestSummary | CRAGError] = {}
     for manifest in sorted((home / "collections").glob(f"*/{MANIFEST_FILE}")):
         name = manifest.parent.name
-        if _NAME.fullmatch(name):
+        if is_name(name):
             try:
                 found[name] = Manifest.peek(manifest)
             except StoreError as error:

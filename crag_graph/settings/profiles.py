@@ -43,6 +43,8 @@ class Profile:
         min_relevant_docs: How many passages must reach the bar, from 1.
         provenance: Where the numbers come from.
         labels: On how many labels they were chosen; 0 where they were not fitted here.
+        evaluator: Whose scores they were calibrated on; empty where they were not calibrated.
+        fingerprint: What those scores depended on: the evaluator's model, fit, mode and prompt.
     """
 
     name: str
@@ -53,6 +55,8 @@ class Profile:
     min_relevant_docs: int = 1
     provenance: str = ""
     labels: int = 0
+    evaluator: str = ""
+    fingerprint: str = ""
 
     def __post_init__(self) -> None:
         for field in ("upper", "lower"):
@@ -109,7 +113,11 @@ PROFILES: dict[str, Profile] = {
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Thresholds:
-    """What the verdict compares with, on the internal scale 0–1: a profile with its overrides."""
+    """What the verdict compares with, on the internal scale 0–1: a profile with its overrides.
+
+    `evaluator` and `fingerprint` are those that the thresholds were calibrated for; empty where
+    they were not calibrated, or where a run overrides both.
+    """
 
     upper: float
     lower: float
@@ -117,3 +125,5 @@ class Thresholds:
     min_relevant_docs: int
     profile: str
     provenance: str
+    evaluator: str = ""
+    fingerprint: str = ""

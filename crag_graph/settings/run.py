@@ -6,7 +6,6 @@ from typing import Any, Self, get_args
 from pydantic import ConfigDict, ValidationError, field_validator, model_validator
 
 from crag_graph.errors import ConfigurationError
-from crag_graph.settings.cascade import CascadeKnobs
 from crag_graph.settings.evidence import EvidenceKnobs
 from crag_graph.settings.models import ModelKnobs
 from crag_graph.settings.profiles import PROFILES, Aggregate, Profile, Thresholds, to_unit
@@ -17,9 +16,7 @@ from crag_graph.settings.web import WebKnobs
 
 
 # The last base comes first in the schema, and so in Studio and in the table of README.
-class Settings(
-    PromptKnobs, ModelKnobs, WebKnobs, EvidenceKnobs, RetrievalKnobs, CascadeKnobs, VerdictKnobs
-):
+class Settings(PromptKnobs, ModelKnobs, WebKnobs, EvidenceKnobs, RetrievalKnobs, VerdictKnobs):
     """The per-run knobs; the context schema of the graph. Frozen, unknown fields refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", title="CRAG settings")
@@ -42,9 +39,6 @@ class Settings(
     def _thresholds_in_order(self) -> Self:
         if self.upper is not None and self.lower is not None and self.lower > self.upper:
             raise ValueError(f"lower ({self.lower:g}) is above upper ({self.upper:g})")
-        top, bottom = self.grey_upper, self.grey_lower
-        if top is not None and bottom is not None and bottom > top:
-            raise ValueError(f"grey_lower ({bottom:g}) is above grey_upper ({top:g})")
         return self
 
     @classmethod
@@ -96,6 +90,7 @@ class Settings(
         aggregate = self.aggregate or profile.aggregate
         if self.aggregate is None and self.min_relevant_docs is not None:
             aggregate = _aggregate_for(profile.aggregate, k)
+        own = self.upper is not None and self.lower is not None
         return Thresholds(
             upper=upper,
             lower=lower,
@@ -103,6 +98,8 @@ class Settings(
             min_relevant_docs=k,
             profile=profile.name,
             provenance=profile.provenance,
+            evaluator="" if own else profile.evaluator,
+            fingerprint="" if own else profile.fingerprint,
         )
 
 

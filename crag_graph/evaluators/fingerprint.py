@@ -1,0 +1,35 @@
+"""What the scores of an evaluator depend on, so that thresholds can be told from foreign ones."""
+
+import functools
+import hashlib
+from importlib.metadata import version
+from pathlib import Path
+
+from crag_graph.evaluators.base import RetrievalEvaluator
+from crag_graph.settings import Settings
+
+
+def fingerprint_of(evaluator: RetrievalEvaluator, settings: Settings) -> str:
+    """Return a text that changes when an evaluator's scores may change; it begins with its name.
+
+    An evaluator says so itself in a method `fingerprint(settings)`, as the one that asks a language
+    model does with mode, model and prompt. For the local one it follows from the files of its fit,
+    for any other from its class and the version of this package. May read files.
+    """
+    own = getattr(evaluator, "fingerprint", None)
+    if callable(own):
+        return str(own(settings))
+    kind = type(evaluator)
+    if kind.__module__ == "crag_graph.evaluators.local":
+        return f"{evaluator.name}:{_digest_of_fit()}"
+    return f"{evaluator.name}:{kind.__qualname__}:{version('crag-graph')}"
+
+
+@functools.cache
+def _digest_of_fit() -> str:
+    """Return a digest of the committed files that the local evaluator's scores follow from."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("local*")):
+        if path.is_file():
+            digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:12]
