@@ -17,7 +17,7 @@ NUMBERS = {
     for name, field in Settings.model_fields.items()
     if name
     in (
-        "upper", "lower", "min_relevant_docs", "top_k", "candidates", "dense_weight",
+        "upper", "lower", "min_relevant_docs", "top_k", "rerank_from", "candidates", "dense_weight",
         "strip_floor", "strip_top_k", "evidence_tokens", "max_results", "max_searches",
         "web_seconds",
     )
@@ -63,11 +63,17 @@ def test_what_is_no_number_in_range_is_refused_by_name(name: str, value: Any) ->
         ({"web_search": "maybe"}, "web_search"),
         ({"web_search": None}, "web_search"),
         ({"top_k": 0}, "top_k"),
+        ({"rerank_from": 201}, "rerank_from"),
         ({"web_seconds": 0}, "web_seconds"),
     ],
 )
 def test_other_bad_settings_are_refused_by_name(fields: dict[str, Any], name: str) -> None:
     assert refused(**fields).startswith(f"{name}: ")
+
+
+def test_fewer_candidates_than_are_kept_are_refused_by_name() -> None:
+    assert "rerank_from (3) is below top_k (4)" in refused(rerank_from=3, top_k=4)
+    assert Settings(rerank_from=0, top_k=4).rerank_from == 0
 
 
 @pytest.mark.parametrize("name", ["include_domains", "exclude_domains"])

@@ -87,16 +87,12 @@ def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     kind = Path(path.stem).suffix.lower() if zipped else path.suffix.lower()
     if kind not in (*_LINES, *_DELIMITERS):
         raise InputError(f"{path}: a .jsonl or .csv file is needed, which may be gzipped (.gz)")
-    line = 0
     try:
         with _open(path, zipped=zipped) as file:
-            rows = _objects(file, path) if kind in _LINES else _table(file, path, kind)
-            for line, row in rows:
-                yield line, row
+            yield from _objects(file, path) if kind in _LINES else _table(file, path, kind)
     except UnicodeDecodeError:
-        raise InputError(f"{path}:{line + 1}: this is not UTF-8; save the file as UTF-8") from None
-    except csv.Error as error:
-        raise InputError(f"{path}:{line + 1}: {error}; try JSONL") from None
+        line = _undecodable(path, zipped=zipped)
+        raise InputError(f"{path}:{line}: this is not UTF-8; save the file as UTF-8") from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(f"{path}: this is no whole gzip file ({error})") from None
     except OSError as error:
@@ -108,6 +104,17 @@ def _open(path: Path, *, zipped: bool) -> IO[str]:
     if zipped:
         return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
     return path.open(encoding="utf-8-sig", newline="")
+
+
+def _undecodable(path: Path, *, zipped: bool) -> int:
+    """Return the first line that is not UTF-8: text is decoded in blocks, ahead of the lines."""
+    with gzip.open(path) if zipped else path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError:
+                return number
+    return 1
 
 
 def _objects(file: IO[str], path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -126,9 +133,13 @@ def _objects(file: IO[str], path: Path) -> Iterator[tuple[int, Mapping[str, Any]
 
 def _table(file: IO[str], path: Path, kind: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     reader = csv.DictReader(file, delimiter=_DELIMITERS[kind], strict=True)
-    if "question" not in (reader.fieldnames or ()):
-        raise InputError(f"{path}:1: the header has no column `question`")
-    for row in reader:
-        if None in row:
-            raise InputError(f"{path}:{reader.line_num}: there are more cells than columns")
-        yield reader.line_num, row
+    try:
+        if "question" not in (reader.fieldnames or ()):
+            raise InputError(f"{path}:1: the header has no column `question`")
+        for row in reader:
+            if None in row:
+                raise InputError(f"{path}:{reader.line_num}: there are more cells than columns")
+            yield reader.line_num, row
+    except csv.Error as error:
+        line = reader.reader.line_num  # the outer one counts only what it has returned
+        raise InputError(f"{path}:{line}: {error}; try JSONL") from None

@@ -1,6 +1,7 @@
 """A LangChain retriever in the place of ours."""
 
 import inspect
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
@@ -30,7 +31,8 @@ class LangChainRetriever:
     def __init__(self, retriever: BaseRetriever) -> None:
         self._retriever = retriever
         self._config = Span(component="retriever", name=retriever.get_name()).config
-        self._takes_k = _takes_k(retriever)
+        self._takes_k = _takes_k(retriever, retriever._get_relevant_documents)
+        self._atakes_k = _takes_k(retriever, retriever._aget_relevant_documents)
 
     @property
     def name(self) -> str | None:
@@ -48,7 +50,8 @@ class LangChainRetriever:
         """
         self._refuse_filter(where)
         with _Failures(self.name):
-            found = self._retriever.invoke(question, self._config, **self._asked(settings))
+            asked = _asked(settings, takes_k=self._takes_k)
+            found = self._retriever.invoke(question, self._config, **asked)
             return found[: settings.top_k]
 
     async def aretrieve(
@@ -57,16 +60,13 @@ class LangChainRetriever:
         """Return what `retrieve` does."""
         self._refuse_filter(where)
         with _Failures(self.name):
-            found = await self._retriever.ainvoke(question, self._config, **self._asked(settings))
+            asked = _asked(settings, takes_k=self._atakes_k)
+            found = await self._retriever.ainvoke(question, self._config, **asked)
             return found[: settings.top_k]
 
     def is_empty(self) -> bool:
         """Return False: LangChain retrievers do not say."""
         return False
-
-    def _asked(self, settings: Settings) -> dict[str, Any]:
-        """Return the number of candidates to rerank, for a retriever that can be told it."""
-        return {"k": settings.top_k} if settings.rerank_from and self._takes_k else {}
 
     def _refuse_filter(self, where: Filter | None) -> None:
         if where:
@@ -76,11 +76,17 @@ class LangChainRetriever:
             )
 
 
-def _takes_k(retriever: BaseRetriever) -> bool:
+def _asked(settings: Settings, *, takes_k: bool) -> dict[str, Any]:
+    """Return the number of candidates to rerank, for a retriever that can be told it."""
+    return {"k": settings.top_k} if settings.rerank_from and takes_k else {}
+
+
+def _takes_k(retriever: BaseRetriever, method: Callable[..., Any]) -> bool:
     """Return whether a call may say how many documents are wanted."""
+    parameters = inspect.signature(method).parameters
     if isinstance(retriever, VectorStoreRetriever):
-        return True
-    return "k" in inspect.signature(retriever._get_relevant_documents).parameters
+        return any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+    return "k" in parameters
 
 
 class _Failures:
