@@ -1,17 +1,16 @@
 """The blocks of a text in Markdown or plain form, found line by line, in linear time."""
 
+import re
 from typing import Literal, NamedTuple
-
-import regex
 
 BlockKind = Literal["prose", "heading", "item", "head", "row", "fence"]
 
-_FENCE = regex.compile(r"[ \t]{0,3}(?P<mark>`{3,}|~{3,})(?P<info>[^`]*)$")
-_HEADING = regex.compile(r"[ ]{0,3}#{1,6}(?:\s|$)")
-_UNDERLINE = regex.compile(r"[ ]{0,3}(?:={3,}|-{3,})\s*$")
-_BULLET = regex.compile(r"\s*[-*+•‣◦▪·]\s+\S")
-_ORDERED = regex.compile(r"\s*\(?(?P<number>\d{1,3}|[a-z])[.)]\s+\S")
-_PAIR = regex.compile(r"\s*[\p{L}\p{N}_./()-]+(?: [\p{L}\p{N}_./()-]+){0,3}:(?:\s|$)")
+_FENCE = re.compile(r"[ \t]{0,3}(?P<mark>`{3,}|~{3,})(?P<info>[^`]*)$")
+_HEADING = re.compile(r"[ ]{0,3}#{1,6}(?:\s|$)")
+_UNDERLINE = re.compile(r"[ ]{0,3}(?:={3,}|-{3,})\s*$")
+_BULLET = re.compile(r"\s*[-*+•‣◦▪·]\s+\S")
+_ORDERED = re.compile(r"\s*\(?(?P<number>\d{1,3}|[a-z])[.)]\s+\S")
+_PAIR = re.compile(r"\s*[\w./()-]+(?: [\w./()-]+){0,3}:(?:\s|$)")
 # A line longer than any at which text is wrapped by hand is a paragraph of its own.
 _WRAPPED = 120
 
@@ -89,11 +88,12 @@ def _fence_end(lines: list[_Line], position: int) -> int | None:
 def _block(lines: list[_Line], position: int, before: list[Block]) -> tuple[BlockKind, int]:
     """Return the kind of the block that starts at `position`, and the index of its last line."""
     line = lines[position]
-    closing = _fence_end(lines, position)
+    marked = not line.text[0].isalpha()  # a fence and a heading begin with a mark
+    closing = _fence_end(lines, position) if marked else None
     if closing is not None:
         return "fence", closing
     following = lines[position + 1] if position + 1 < len(lines) else None
-    if _HEADING.match(line.text):
+    if marked and _HEADING.match(line.text):
         return "heading", position
     if following is not None and "|" in line.text and _delimits(following.text):
         return "head", position + 1
@@ -142,6 +142,8 @@ def _starts_item(lines: list[_Line], position: int) -> bool:
 
 def _is_pair(lines: list[_Line], position: int) -> bool:
     """Return whether the line is one of several `key: value` lines in a row."""
+    if ":" not in lines[position].text or len(lines) == 1:
+        return False
     if _PAIR.match(lines[position].text) is None:
         return False
     around = lines[max(0, position - 1) : position] + lines[position + 1 : position + 2]

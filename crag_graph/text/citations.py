@@ -1,6 +1,7 @@
 """Checking the citation markers of an answer against the sources that it was given."""
 
 import dataclasses
+import re
 import unicodedata
 from collections.abc import Sequence
 
@@ -35,6 +36,8 @@ _MARKER = regex.compile(
 _SPAN = regex.compile(r"(\d+)(?:\D*?(?:[-–—−~〜～]|\.\.|to)\D*?(\d+))?")
 
 _OPENING = regex.compile(r"[\[［【(（]")
+# A marker as we ask for it, where it can be nothing else.
+_PLAIN = re.compile(r"(?:(?<=[\s.,;:!?)\"'])|(?<=\])|^)\[([1-9]\d{0,2})\]")
 _ASSIGNED = regex.compile(r"\s?[-+*/|&]?=[^=]")
 _BEFORE = regex.compile(r"[^\s\[\]]{1,40}+$")
 _AFTER = regex.compile(r"\s?[\p{L}\p{N}_]{1,40}")
@@ -80,9 +83,23 @@ def check_citations(answer: str, *, count: int, quoted: Sequence[str] = ()) -> C
     """
     if not _OPENING.search(answer):
         return CheckedAnswer(text=answer.replace(_REMOVED, ""), cited=[], removed=0)
+    plain = _plain(answer, count)
+    if plain is not None:
+        return CheckedAnswer(text=answer, cited=plain, removed=0)
     check = _Check(count, quoted)
     text = outside_code(answer.replace(_REMOVED, ""), check.change)
     return CheckedAnswer(text=text, cited=list(check.cited), removed=check.removed)
+
+
+def _plain(answer: str, count: int) -> list[int] | None:
+    """Return the sources cited where every bracket is a plain marker of one of them, else None."""
+    if not answer.isascii() or "(" in answer or "`" in answer or "~~~" in answer:
+        return None
+    markers = _PLAIN.findall(answer)
+    numbers = [int(marker) for marker in markers]
+    if len(markers) != answer.count("[") or max(numbers) > count:
+        return None
+    return list(dict.fromkeys(numbers))
 
 
 class _Check:

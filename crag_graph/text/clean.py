@@ -31,7 +31,10 @@ def clean_text(text: str) -> str:
     invisible tag characters outside of a flag are removed. Everything else stays as it is.
     Cleaning twice changes nothing more.
     """
-    if not text.isascii():
+    if text.isascii():
+        if text.isprintable():  # as a question on one line is
+            return text
+    else:
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         text = _TAGS.sub(r"\1", text)
     return _REMOVED.sub("", _LINE_ENDS.sub("\n", text))
@@ -39,6 +42,8 @@ def clean_text(text: str) -> str:
 
 def is_blank(text: str) -> bool:
     """Return whether nothing of `text` would be seen: spaces, zero-width, control characters."""
+    if text.isascii() and text.isprintable():
+        return not text.strip()
     return _VISIBLE.search(text) is None
 
 

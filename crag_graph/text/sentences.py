@@ -1,6 +1,8 @@
 """Sentences with their offsets: by rule, without a model, in linear time whatever the text."""
 
-from collections.abc import Iterator
+import functools
+import re
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import regex
@@ -28,6 +30,7 @@ _ABBREVIATION = regex.compile(
 )
 _NUMBERING = regex.compile(r"\(?(?:\d{1,3}|\p{L})[.)]$")
 _CLOSING_TAGS = regex.compile(r"(?:</[a-zA-Z][^<>]*>\s*)+")
+_ENDS = re.compile(r"[.!?:;\n\r\v\f\x1c-\x1f]")
 _LONE_STOP = regex.compile(r"(?:^|\s)\.$")
 
 
@@ -67,7 +70,7 @@ def segments(text: str, *, max_chars: int = 600) -> list[Segment]:
         raise ValueError(f"max_chars must be at least 1, not {max_chars}")
     if not text.isascii():
         text = _SURROGATE.sub("\ufffd", text)  # sentencex takes UTF-8; offsets stay
-    language = detect_language(text)
+    language = functools.cache(lambda: detect_language(text))
     found: list[Segment] = []
     for number, block in enumerate(find_blocks(text)):
         for start, end in _block_spans(text, block, language, max_chars):
@@ -87,9 +90,12 @@ def _trim(text: str, start: int, end: int) -> tuple[int, int] | None:
 
 
 def _block_spans(
-    text: str, block: Block, language: str, max_chars: int
+    text: str, block: Block, language: Callable[[], str], max_chars: int
 ) -> Iterator[tuple[int, int]]:
     if block.kind in ("prose", "item"):
+        if block.end - block.start <= max_chars and _is_one(text[block.start : block.end]):
+            yield block.start, block.end
+            return
         yield from _sentences(text, block.start, block.end, language, max_chars)
     elif block.kind == "fence":
         yield from _paragraphs(text, block.start, block.end, max_chars)
@@ -113,24 +119,29 @@ def _paragraphs(text: str, start: int, end: int, max_chars: int) -> Iterator[tup
 
 
 def _sentences(
-    text: str, start: int, end: int, language: str, max_chars: int
+    text: str, start: int, end: int, language: Callable[[], str], max_chars: int
 ) -> Iterator[tuple[int, int]]:
     sample = text[start : min(end, start + _WINDOW)]
-    if not sample.isascii():
-        own = detect_language(sample)
-        language = own if own not in STOP_WORDS else language
+    own = "en" if sample.isascii() else detect_language(sample)
+    if own in STOP_WORDS:
+        own = language()
     window = max(_WINDOW, 4 * max_chars)
     while start < end:
         stop = min(end, start + window)
         spans = [
             span
-            for sentence in _boundaries(text, start, stop, language)
+            for sentence in _boundaries(text, start, stop, own)
             for span in _capped(text, *sentence, max_chars)
         ]
         if stop < end:  # the last one may go on behind the window
             stop = spans.pop()[0]
         yield from spans
         start = stop
+
+
+def _is_one(text: str) -> bool:
+    """Return whether `text` surely is one sentence: what ends one is at its end alone."""
+    return text.isascii() and not _ENDS.search(text.rstrip().rstrip(".!?"))
 
 
 def _boundaries(text: str, start: int, end: int, language: str) -> Iterator[tuple[int, int]]:
