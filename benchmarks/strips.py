@@ -1,7 +1,7 @@
 """What refinement keeps: sentence-level precision and recall over the floor and the top k.
 
-    python -m benchmarks.strips --data DIR [--sets hotpot_100,qed_dev,wikiqa_dev] [--questions 250]
-        [--floors 0.05,0.1,…] [--tops 3,5,8,12,20] [--beta 2] [--evaluator local]
+    python -m benchmarks.strips --data DIR [--sets hotpot_100,qed_dev,wikiqa_dev] [--questions 120]
+        [--floors 0.05,0.1,…] [--tops 3,5,8,12] [--beta 2] [--evaluator local]
 
 The passages of each question that has evidence are graded and refined as the graph does it. A
 labelled sentence counts as kept when at least half of it is. Precision is the share of evidence
@@ -43,8 +43,8 @@ from crag_graph.state import CRAGState
 from training.labelled import read_rows
 
 SETS = ("hotpot_100", "qed_dev", "wikiqa_dev")
-FLOORS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
-TOPS = (3, 5, 8, 12, 20)
+FLOORS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
+TOPS = (3, 5, 8, 12)
 _TOLD = ("precision", "recall", "kept_text")
 
 Pairs = list[Mapping[str, Pair]]
@@ -119,7 +119,7 @@ def choose(
     """Return the floor and top k of the highest mean F-beta over the sets; print the grid."""
     best = (-1.0, 0.0, 0)
     print(f"\nfitted questions, mean over the sets: F{options.beta:g} / precision / recall / kept")
-    print("floor  " + "".join(f"{f'top {top}':>22}" for top in options.tops))
+    print("floor  " + "".join(f"{f'top {top}':>26}" for top in options.tops))
     for floor in options.floors:
         cells = []
         for top_k in options.tops:
@@ -129,7 +129,7 @@ def choose(
             cells.append(" / ".join(f"{value:.2f}" for value in (score, *means)))
             if score > best[0] + 1e-9:
                 best = (score, floor, top_k)
-        print(f"{floor:<7g}" + "".join(f"{cell:>22}" for cell in cells), flush=True)
+        print(f"{floor:<7g}" + "".join(f"{cell:>26}" for cell in cells), flush=True)
     return best[1], best[2]
 
 
@@ -164,7 +164,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="What refinement keeps.")
     parser.add_argument("--data", type=Path, required=True, help="the folder of labelled sets")
     parser.add_argument("--sets", default=",".join(SETS))
-    parser.add_argument("--questions", type=int, default=250, help="at most, a set and side")
+    parser.add_argument("--questions", type=int, default=120, help="at most, a set and side")
     parser.add_argument("--floors", type=_numbers, default=list(FLOORS))
     parser.add_argument(
         "--tops", type=lambda text: [int(part) for part in text.split(",")], default=list(TOPS)

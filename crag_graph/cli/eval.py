@@ -76,6 +76,15 @@ def eval(
             show_default=False,
         ),
     ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            "--html",
+            metavar="FILE",
+            help="Write the report as one self-contained page.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Measure retrieval, verdicts, refusals, answers, citations and cost on labelled questions.
@@ -85,6 +94,10 @@ def eval(
     with 1 when a question failed.
     """
     settings = settings_from(set_, profile=profile)
+    if html is not None:
+        from crag_graph.cli.page import check_writable
+
+        check_writable(html)  # before anything is spent
     from crag_graph.evaluation import Evaluation
     from crag_graph.services import Services
 
@@ -112,6 +125,11 @@ def eval(
         report = evaluation.report()
     finally:
         services.close()
+    if html is not None:
+        from crag_graph.cli.eval_page import write_evaluation_page
+
+        write_evaluation_page(report, html)
+        say(f"wrote {html}")
     if as_json:
         write_json(report.as_dict())
     else:
@@ -129,11 +147,12 @@ def eval(
 
 def _announce(evaluation: "Evaluation") -> None:
     """Say beforehand how many calls to language models lie ahead, where there are any."""
-    calls = evaluation.expected_calls()
+    calls, questions = evaluation.expected_calls(), len(evaluation.examples)
     if calls:
+        asked = f"{questions:,} question{'s' * (questions != 1)}"
         say(
-            f"up to {calls:,} calls to language models lie ahead ({len(evaluation.examples):,} "
-            "questions), repetitions aside; --limit asks fewer questions"
+            f"up to {calls:,} calls to language models lie ahead ({asked}), repetitions aside; "
+            "--limit asks fewer"
         )
 
 

@@ -14,6 +14,7 @@ from crag_graph.generation.extractive import ExtractiveGenerator
 from crag_graph.lazy import Lazy
 from crag_graph.services import Services
 from tests.fakes.collaborators import StubEvaluator, StubGenerator, StubRetriever, doc, services
+from tests.fakes.openai_server import OpenAIServer, Reply
 
 Stub = Callable[..., dict[str, Any]]
 ROWS = [
@@ -197,6 +198,64 @@ def test_the_store_is_let_go_of(stub: Stub, dataset: str, capsys):
     stub(retriever=Closing([doc("d1")]))
     assert run(["eval", dataset]) == 0
     assert Closing.closed
+
+
+def test_the_page_holds_the_report_and_nothing_from_elsewhere(
+    stub: Stub, dataset: str, tmp_path: Path, capsys
+):
+    stub(
+        generator=StubGenerator(
+            GenerationError("<script>alert(1)</script> is down", reason="transport")
+        )
+    )
+    page = tmp_path / "report.html"
+    assert run(["eval", dataset, "--html", str(page), "--json"]) == 1
+    assert f"wrote {page}\n" in capsys.readouterr().err
+    text = page.read_text(encoding="utf-8")
+    assert "cost a question" in text
+    assert "&lt;script&gt;" in text
+    assert "<script" not in text
+    assert "src=" not in text
+    assert "http" not in text
+    assert run(["eval", dataset, "--html", str(tmp_path)]) == 2
+    assert "that is a folder" in capsys.readouterr().err
+
+
+def test_a_report_on_nothing_can_be_printed(stub: Stub, dataset: str, capsys):
+    class Stops(StubRetriever):
+        def retrieve(self, question: str, **options: Any) -> Any:
+            raise KeyboardInterrupt
+
+    stub(retriever=Stops())
+    assert run(["eval", dataset]) == 130
+    out, err = capsys.readouterr()
+    assert "0 of 2 questions run" in out
+    assert err.startswith("0 of 2 questions were run")
+
+
+def test_calls_and_tokens_of_a_model_are_counted(
+    dataset: str, tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch
+):
+    note = tmp_path / "ferry.md"
+    note.write_text("# Ferry\n\nThe ferry leaves at nine.\n", encoding="utf-8")
+    with OpenAIServer() as server:
+        monkeypatch.setenv("CRAG_HOME", str(tmp_path / "home"))
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-TESTLEAKxxxxxx")
+        monkeypatch.setenv("CRAG_EVALUATOR", "local")
+        monkeypatch.setenv("CRAG_CHAT_MODEL", "openai:small")
+        assert run(["ingest", str(note)]) == 0
+        capsys.readouterr()
+        server.script([Reply(content="At nine [1].")] * 4)
+        assert run(["eval", dataset, "--json", "--limit", "1", "--seed", "1"]) == 0
+    out, err = capsys.readouterr()
+    report = json.loads(out)
+    assert err.startswith("up to 2 calls to language models lie ahead (1 question)")
+    assert "TESTLEAK" not in out + err
+    assert report["configuration"]["chat_model"] == "openai:small"
+    assert report["cost"]["plain"]["llm_calls"] == 1
+    assert report["cost"]["plain"]["input_tokens"] > 0
+    assert report["cost"]["crag"]["llm_calls"] <= 1
 
 
 def test_it_runs_for_real_without_a_key(tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch):
