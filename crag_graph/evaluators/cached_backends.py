@@ -119,6 +119,7 @@ def open_redis(url: str) -> BaseCache[Any]:
         socket_timeout=_REDIS_SECONDS,
         socket_connect_timeout=_REDIS_SECONDS,
         retry=Retry(NoBackoff(), 0),
+        protocol=2,  # which every server speaks, those before version 6, too
     )
     return RedisCache(_Honest(client), serde=JSONSerializer(), prefix=_PREFIX)
 
@@ -152,8 +153,8 @@ class _HonestPipeline:
     def set(self, *arguments: Any) -> None:
         self._pipeline.set(*arguments)
 
-    def setex(self, *arguments: Any) -> None:
-        self._pipeline.setex(*arguments)
+    def setex(self, key: str, seconds: int, value: bytes) -> None:
+        self._pipeline.set(key, value, ex=seconds)  # the client warns of its own setex
 
     def execute(self) -> Any:
         return self._client._noted(self._pipeline.execute)

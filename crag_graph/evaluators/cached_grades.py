@@ -25,6 +25,7 @@ from crag_graph.evaluators.grading import align_grades
 from crag_graph.settings import Settings
 from crag_graph.state import Grade, NodeUsage
 from crag_graph.text.timely import is_time_sensitive
+from crag_graph.wording import counted
 
 
 def _today() -> datetime.date:
@@ -178,8 +179,8 @@ class CachedEvaluator:
         usage: NodeUsage = {**fresh.usage}
         if hits := len(look.grades):
             usage["cache_hits"] = usage.get("cache_hits", 0) + hits
-            count = len(look.passages)
-            notes.append(f"{hits} of {count} grades came from the cache ({self.store.label})")
+            count = counted(len(look.passages), "grade")
+            notes.append(f"{hits} of {count} came from the cache ({self.store.label})")
         if trouble := look.trouble or trouble:
             notes.append(failed_note(self.store, trouble))
         blank = [

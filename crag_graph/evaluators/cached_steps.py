@@ -16,6 +16,8 @@ from crag_graph.evaluators.cached_entries import (
 )
 from crag_graph.evaluators.cached_grades import CachedEvaluator, failed_note
 from crag_graph.settings import Settings
+from crag_graph.state import NodeUsage
+from crag_graph.wording import counted
 
 
 class CachedModel(CachedEvaluator):
@@ -82,9 +84,9 @@ class CachedModel(CachedEvaluator):
             if known is None:
                 return key, None, trouble
             scores.update(known)
-        count = len(passages)
-        note = f"the strips of {count} passages came from the cache ({self.store.label})"
-        usage: Any = {"cache_hits": count}
+        which = counted(len(passages), "passage")
+        note = f"the strips of {which} came from the cache ({self.store.label})"
+        usage: NodeUsage = {"cache_hits": len(passages)}
         return key, Evaluation(grades=(), strip_scores=scores, usage=usage, notes=[note]), ""
 
     def _keep_strips(self, key: str, passages: Sequence[Passage], fresh: Evaluation) -> str:

@@ -12,6 +12,7 @@ from crag_graph.evaluators.grading import align_grades
 from crag_graph.settings import Settings, Thresholds
 from crag_graph.state import NodeUsage
 from crag_graph.verdict import decide
+from crag_graph.wording import counted
 
 
 class CascadeEvaluator:
@@ -133,7 +134,8 @@ class CascadeEvaluator:
         if verdict.score is None:
             ask, why = bool(passages), f"{self.first.name} could grade no passage"
         elif verdict.action == "incorrect" and failed:
-            ask, why = True, f"{self.first.name} could not grade {failed} of {len(grades)} passages"
+            every = counted(len(grades), "passage")
+            ask, why = True, f"{self.first.name} could not grade {failed} of {every}"
         elif verdict.action == "ambiguous":
             ask, why = True, f"{shown} is in the grey band {limits}"
         else:

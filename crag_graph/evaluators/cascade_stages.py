@@ -8,6 +8,7 @@ from crag_graph.errors import CRAGError, ModelError
 from crag_graph.evaluators.base import Evaluation, Passage
 from crag_graph.evaluators.grading import align_grades
 from crag_graph.state import Grade, NodeUsage
+from crag_graph.wording import counted
 
 _Count = Literal["llm_calls", "input_tokens", "output_tokens", "cache_hits"]
 _COUNTS: tuple[_Count, ...] = ("llm_calls", "input_tokens", "output_tokens", "cache_hits")
@@ -94,7 +95,8 @@ def decided(
             strips.update({key: known[key] for key in keys if key in known})
         grades.append(grade)
     if taken:
-        notes.append(f"{then} could not grade {taken} of {len(grades)} passages, so {first} did")
+        every = counted(len(grades), "passage")
+        notes.append(f"{then} could not grade {taken} of {every}, so {first} did")
     if found.error is not None:
         notes.append(f"{found.why}, so {then} graded")
     return dataclasses.replace(

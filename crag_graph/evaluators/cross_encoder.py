@@ -13,6 +13,7 @@ from crag_graph.evaluators.pairs import Reader, Reading
 from crag_graph.models.scorers.base import PairScorer
 from crag_graph.settings import Settings
 from crag_graph.state import Grade
+from crag_graph.wording import counted
 
 _AT_ONCE = 4  # requests that one evaluation keeps open
 _READING = 1  # changes with what is made of a passage: windows, titles, strips
@@ -166,8 +167,8 @@ class ScoringEvaluator:
         ]
         if results.failed:
             reason = next(iter(results.failed.values())).message
-            count = len(results.failed)
-            notes.append(f"{count} passages or strips could not be scored: {reason}")
+            texts = counted(len(results.failed), "text")
+            notes.append(f"{texts} could not be scored: {reason}")
         return Evaluation(grades=grades, strip_scores=strips, notes=notes)
 
     def _grade(self, reading: Reading, results: _Results) -> Grade:

@@ -1,6 +1,7 @@
 """Hosted rerankers over HTTP: Cohere, Jina, Voyage, and the servers that speak like them."""
 
 import asyncio
+import dataclasses
 import functools
 import json
 import math
@@ -25,6 +26,7 @@ from crag_graph.transient import RetryPolicy, aretry
 T = TypeVar("T")
 
 DEFAULT_SECONDS = 30.0
+_ONCE_MORE = RetryPolicy(attempts=2)
 _MOST_BYTES = 4 * 1024 * 1024
 # What every reranker reads whole: most were trained on 512 tokens of question and text.
 _MAX_TOKENS = 480
@@ -60,6 +62,8 @@ class HostedScorer:
         base_url: The address, in place of the provider's own.
         api_key: The key.
         seconds: Wall time of one request with its repetition.
+        scale: How its scores map onto 0–1, where they are no numbers on it.
+        retry: How often a transient failure is tried again; its time is that of the call.
 
     Raises:
         ConfigurationError: Shape, address or key cannot work.
@@ -76,6 +80,7 @@ class HostedScorer:
         api_key: str = "",
         seconds: float = DEFAULT_SECONDS,
         scale: ScoreScale | None = None,
+        retry: RetryPolicy = _ONCE_MORE,
     ) -> None:
         if shape not in SHAPES:
             known = ", ".join(SHAPES)
@@ -88,6 +93,7 @@ class HostedScorer:
         if not (self._key.isascii() and self._key.isprintable()):
             raise ConfigurationError("CRAG_RERANK_API_KEY holds characters that no key has")
         self._seconds = seconds
+        self._retry = retry
         self._model = model
         host = httpx.URL(self._url).netloc.decode("ascii")
         self._endpoint = Endpoint(kind="reranker", host=host, model=model or "the reranker")
@@ -129,7 +135,7 @@ class HostedScorer:
         failure: ModelError
         try:
             async with asyncio.timeout(seconds), self._client(seconds) as client:
-                policy = RetryPolicy(attempts=2, seconds=seconds)
+                policy = dataclasses.replace(self._retry, seconds=seconds)
                 attempt = functools.partial(self._attempt, client, body, len(texts))
                 return await aretry(attempt, policy=policy)
         except TimeoutError:
