@@ -143,7 +143,9 @@ class Services:
         services = cls(**(built | given))
         if "evaluator" not in given:
             local = services.local_evaluator
-            services.evaluator = Lazy(lambda: load_evaluator(environment.get(), local))
+            services.evaluator = Lazy(
+                lambda: load_evaluator(environment.get(), local, thresholds=services.thresholds)
+            )
         return services
 
     def close(self) -> None:

@@ -22,6 +22,7 @@ from crag_graph.search.rank import merge, order
 from crag_graph.settings import Settings
 from crag_graph.state import CRAGState
 from crag_graph.text.timely import is_time_sensitive
+from crag_graph.wording import counted
 
 _LEAST_SECONDS = 0.5  # with less left, no further search is begun
 _HINT = ": set CRAG_WEB_SEARCH or TAVILY_API_KEY to search the web"
@@ -137,7 +138,8 @@ class WebSearchNode(Node):
     ) -> Update:
         strips = findings.selected(settings, self.services.thresholds(settings))
         kept = sum(strip["kept"] for strip in strips)
-        decided, why = f"kept {kept} of {len(strips)} strips", findings.summary(web.name)
+        decided = f"kept {kept} of {counted(len(strips), 'strip')}"
+        why = findings.summary(web.name)
         fallbacks = list(findings.fallbacks)
         if not findings.answered or (findings.documents and not findings.grades):
             decided = "failed"

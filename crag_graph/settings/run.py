@@ -6,6 +6,7 @@ from typing import Any, Self, get_args
 from pydantic import ConfigDict, ValidationError, field_validator, model_validator
 
 from crag_graph.errors import ConfigurationError
+from crag_graph.settings.cascade import CascadeKnobs
 from crag_graph.settings.evidence import EvidenceKnobs
 from crag_graph.settings.models import ModelKnobs
 from crag_graph.settings.profiles import PROFILES, Aggregate, Profile, Thresholds, to_unit
@@ -16,7 +17,9 @@ from crag_graph.settings.web import WebKnobs
 
 
 # The last base comes first in the schema, and so in Studio and in the table of README.
-class Settings(PromptKnobs, ModelKnobs, WebKnobs, EvidenceKnobs, RetrievalKnobs, VerdictKnobs):
+class Settings(
+    PromptKnobs, ModelKnobs, WebKnobs, EvidenceKnobs, RetrievalKnobs, CascadeKnobs, VerdictKnobs
+):
     """The per-run knobs; the context schema of the graph. Frozen, unknown fields refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", title="CRAG settings")
@@ -39,6 +42,9 @@ class Settings(PromptKnobs, ModelKnobs, WebKnobs, EvidenceKnobs, RetrievalKnobs,
     def _thresholds_in_order(self) -> Self:
         if self.upper is not None and self.lower is not None and self.lower > self.upper:
             raise ValueError(f"lower ({self.lower:g}) is above upper ({self.upper:g})")
+        top, bottom = self.grey_upper, self.grey_lower
+        if top is not None and bottom is not None and bottom > top:
+            raise ValueError(f"grey_lower ({bottom:g}) is above grey_upper ({top:g})")
         return self
 
     @classmethod
