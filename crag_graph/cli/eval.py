@@ -118,7 +118,7 @@ def eval(
         _announce(evaluation)
         try:
             with _progress(len(evaluation.examples)) as tell:
-                evaluation.runner.tell = tell
+                evaluation.tell = tell
                 asyncio.run(evaluation.arun())
         except KeyboardInterrupt:
             interrupted = True

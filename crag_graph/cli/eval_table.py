@@ -66,7 +66,7 @@ def _head(report: "Report", console: Console) -> None:
             ("answerable", "answerable"),
             ("unanswerable", "not"),
             ("answers", "with answers"),
-            ("gold", "with gold passages"),
+            ("gold", "with gold labels"),
             ("sentences", "with labelled sentences"),
         )
         if dataset[key]

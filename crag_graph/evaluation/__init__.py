@@ -4,8 +4,8 @@
 with intervals, each only where the labels allow it. `crag eval` is the same as a command.
 """
 
+from crag_graph.evaluation.api import aevaluate, evaluate
 from crag_graph.evaluation.datasets import read_dataset
-from crag_graph.evaluation.evaluate import aevaluate, evaluate
 from crag_graph.evaluation.evaluation import Evaluation
 from crag_graph.evaluation.examples import Example, LabelledPassage
 from crag_graph.evaluation.report import Report

@@ -1,6 +1,7 @@
 """An evaluation: the questions, the runner, what is written meanwhile, and the report."""
 
 import contextlib
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ class Evaluation:
 
     Args:
         dataset: A file (see `read_dataset`), or examples.
-        services: The collaborators; by default those that the environment names.
+        services: The collaborators.
         settings: Of every run.
         baseline: Whether plain RAG is run beside.
         limit: At most so many questions, drawn at random.
@@ -41,10 +42,17 @@ class Evaluation:
         concurrency: Questions at once; see `Runner`.
         relevant_from: The label from which a passage answers.
         results: A file that records are written to as they come, and read from where it exists.
-        tell: Called with every record.
+        tell: Called with every record, those that are read from `results` first.
+
+    Attributes:
+        name: What the data set is called.
+        examples: The questions that are run.
+        runner: Runs them; holds what is done.
+        tell: As given; may be set before the run.
+        interrupted: Whether it has not been run to its end.
 
     Raises:
-        InputError: The file cannot be used, or the limit is below 1.
+        InputError: The file or the examples cannot be used, or the limit is below 1.
         ConfigurationError: The settings cannot be used.
     """
 
@@ -70,9 +78,10 @@ class Evaluation:
         else:
             self.name = "examples"
             every = list(dataset)
+            _check(every)
         self.examples = sample(every, limit=limit, seed=seed)
         self._seed = seed
-        self._tell = tell
+        self.tell = tell
         self._results = results
         self._every = every
         self._relevant_from = relevant_from
@@ -83,7 +92,6 @@ class Evaluation:
             baseline=baseline,
             concurrency=concurrency,
             relevant_from=relevant_from,
-            tell=tell,
         )
         self.interrupted = True  # until it is done
 
@@ -107,7 +115,12 @@ class Evaluation:
                 )
                 wanted = {example.id for example in self.examples}
                 self.runner.records = [record for record in file.done if record.id in wanted]
-                self.runner.tell = _both(file.add, self._tell)
+                self.runner.tell = _both(file.add, self.tell)
+                if self.tell is not None:
+                    for record in self.runner.records:
+                        self.tell(record)
+            else:
+                self.runner.tell = self.tell
             await self.runner.run()
         self.interrupted = False
 
@@ -163,6 +176,17 @@ class Evaluation:
         return configuration | {
             "data": fingerprint({"examples": [repr(one) for one in self._every]})
         }
+
+
+def _check(examples: Sequence[Example]) -> None:
+    """Refuse what a file could not hold either."""
+    if not examples:
+        raise InputError("there is no example to evaluate on")
+    ids = [example.id for example in examples]
+    if repeated := next((one for one, count in Counter(ids).items() if count > 1), None):
+        raise InputError(f"two examples have the id {repeated!r}; give each its own")
+    if len({bool(example.passages) for example in examples}) > 1:
+        raise InputError("examples with passages of their own and examples without are mixed")
 
 
 def _both(first: Tell, second: Tell | None) -> Tell:

@@ -83,7 +83,7 @@ def test_the_table_is_plain_when_it_is_piped(stub: Stub, dataset: str, capsys):
     assert "\x1b" not in out
     assert max(len(line) for line in out.splitlines()) <= 80
     assert "…" not in out
-    assert "2 questions run: 1 answerable, 1 not, 1 with answers, 1 with gold passages" in out
+    assert "2 questions run: 1 answerable, 1 not, 1 with answers, 1 with gold labels" in out
     assert "top_k=3" in out
     lines = {line.split("  ")[1]: line for line in out.splitlines() if line.startswith("  ")}
     assert re.search(r"1\.000 \[.*0\.000 \[.*\+1\.000 \[", lines["unanswerable refused"])

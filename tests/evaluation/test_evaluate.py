@@ -184,6 +184,25 @@ def test_settings_that_cannot_be_evaluated_are_refused(settings, message):
         evaluate(EXAMPLES, services=stubs(), settings=settings)
 
 
+@pytest.mark.parametrize(
+    ("examples", "message"),
+    [
+        ([], "no example"),
+        ([EXAMPLES[0], EXAMPLES[0]], "two examples have the id '1'"),
+        (
+            [
+                EXAMPLES[0],
+                Example(id="9", question="?", passages=(LabelledPassage(text="Cows graze."),)),
+            ],
+            "are mixed",
+        ),
+    ],
+)
+def test_examples_that_cannot_be_told_apart_are_refused(examples, message):
+    with pytest.raises(InputError, match=message):
+        evaluate(examples, services=stubs())
+
+
 def test_questions_run_over_their_own_passages():
     def own(identifier: str, *texts: str) -> Example:
         passages = tuple(
@@ -286,9 +305,15 @@ def test_failed_questions_are_run_again(tmp_path: Path):
 def test_a_limit_can_be_raised_afterwards(tmp_path: Path):
     path = tmp_path / "results.jsonl"
     evaluate(EXAMPLES, services=stubs(), results=path, limit=1)
-    generator = StubGenerator("At nine [1].")
-    assert evaluate(EXAMPLES, services=stubs(generator=generator), results=path).done == 2
-    assert len(generator.requests) <= 2
+    first = json.loads(path.read_text().splitlines()[1])["id"]
+    told: list[str] = []
+    report = evaluate(
+        EXAMPLES, services=stubs(), results=path, tell=lambda record: told.append(record.id)
+    )
+    assert report.done == 2
+    assert told == [first, "2" if first == "1" else "1"]  # what was there comes first
+    lines = [json.loads(line) for line in path.read_text().splitlines()[1:]]
+    assert [line["id"] for line in lines] == told
 
 
 @pytest.mark.parametrize("changed", [{"settings": Settings(top_k=3)}, {"relevant_from": 2.0}])
