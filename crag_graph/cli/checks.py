@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from crag_graph.environment import Environment
 from crag_graph.errors import (
@@ -18,9 +18,6 @@ from crag_graph.errors import (
 )
 from crag_graph.redaction import redact
 from crag_graph.wording import counted
-
-if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
 
 State = Literal["ok", "off", "problem"]
 
@@ -71,6 +68,7 @@ def run_checks(environment: Environment, *, online: bool = False) -> Iterator[Ch
         ("collection", _collection, "run `crag ingest PATH`, or set CRAG_COLLECTION"),
         ("chat model", _chat_model, "mend CRAG_CHAT_MODEL or its key, or unset both"),
         ("evaluator", _evaluator, "set CRAG_EVALUATOR to local, or mend what it names"),
+        ("cache", _cache, "set CRAG_CACHE to memory or off, or mend what it names"),
         ("web search", _web_search, "mend CRAG_WEB_SEARCH or the provider's key"),
     ]
     scope = Scope(environment=environment, online=online)
@@ -183,39 +181,25 @@ def _chat_model(scope: Scope) -> Found:
     )
     if not scope.online:
         return "ok", f"{scope.environment.chat_model}, not asked (crag doctor --online asks)"
-    _ask(model)
+    from crag_graph.cli.evaluator_checks import ask
+
+    ask(model)
     return "ok", f"{scope.environment.chat_model} answers"
 
 
-def _ask(model: "BaseChatModel") -> None:
-    """Send the smallest request there is.
-
-    Raises:
-        ModelError: It failed; the message tells host and reason.
-    """
-    from crag_graph.models.endpoint import Endpoint
-    from crag_graph.models.failures import as_model_error
-
-    try:
-        model.invoke("Reply with the word: ready")
-    except Exception as error:  # noqa: BLE001 - each provider's client raises its own
-        raise as_model_error(error, Endpoint.of(model)) from None
-
-
 def _evaluator(scope: Scope) -> Found:
-    from crag_graph.services import Services
+    from crag_graph.cli.evaluator_checks import tell_evaluator
 
-    environment = scope.environment
-    name = Services.from_env(environment).evaluator.get().name
-    if name != "llm":
-        return "ok", name
-    if not scope.online or environment.evaluator_model == environment.chat_model:
-        return "ok", f"{name}: {environment.evaluator_model}"
-    from crag_graph.models.chat import load_chat_model
+    return "ok", tell_evaluator(scope.environment, online=scope.online)
 
-    variables = environment.variables
-    _ask(load_chat_model(environment.evaluator_model, role="evaluator", environ=variables))
-    return "ok", f"{name}: {environment.evaluator_model} answers"
+
+def _cache(scope: Scope) -> Found:
+    from crag_graph.cli.evaluator_checks import tell_cache
+
+    told = tell_cache(scope.environment)
+    if not told:
+        return "off", "grades are not kept", "set CRAG_CACHE=sqlite to ask no model twice"
+    return "ok", told
 
 
 def _web_search(scope: Scope) -> Found:

@@ -24,7 +24,7 @@ def doctor(
     """Check every component, and name the one thing to do about each that does not work.
 
     Exits with 1 when something that is configured does not work. Nothing is sent anywhere without
-    --online, but to a Qdrant server that is configured.
+    --online, but to a Qdrant server or a Redis cache that is configured.
     """
     from crag_graph.cli.checks import run_checks
 

@@ -10,6 +10,9 @@ from crag_graph.environment import Environment
 from crag_graph.retrieval.edge.index import EdgeIndex
 from crag_graph.retrieval.index import CollectionSchema, Point
 from crag_graph.retrieval.store import collection_folder
+from tests.fakes.onnx_models import onnx_folder
+from tests.fakes.redis_server import RedisServer
+from tests.fakes.web_servers import Reply, WebServer
 
 NAMES = [
     "versions",
@@ -19,6 +22,7 @@ NAMES = [
     "collection",
     "chat model",
     "evaluator",
+    "cache",
     "web search",
 ]
 
@@ -47,6 +51,7 @@ def checks(capsys: pytest.CaptureFixture[str], *, code: int = 0) -> dict[str, di
 def test_a_fresh_machine_has_nothing_wrong(bare: Path, capsys):
     found = checks(capsys)
     assert {name for name, check in found.items() if check["state"] == "off"} == {
+        "cache",
         "collection",
         "chat model",
         "web search",
@@ -78,7 +83,7 @@ def test_a_collection_is_counted_also_while_another_process_holds_it(bare: Path,
     )
     index.upsert([point])
     index.close()
-    assert "1 chunks" in checks(capsys)["collection"]["detail"]
+    assert "1 chunk" in checks(capsys)["collection"]["detail"]
     with hold(bare, "default"):
         held = checks(capsys)["collection"]
     assert held["state"] == "ok"
@@ -103,6 +108,13 @@ def test_a_collection_of_another_model_is_a_problem(bare: Path, capsys):
         ({"CRAG_CHAT_MODEL": "openai:gpt-4o-mini"}, "chat model", "OPENAI_API_KEY"),
         ({"CRAG_CHAT_MODEL": "nonsense"}, "chat model", "provider:model"),
         ({"CRAG_EVALUATOR": "astrologer"}, "evaluator", "astrologer"),
+        ({"CRAG_EVALUATOR": "cascade"}, "evaluator", "CRAG_EVALUATOR is cascade, but no model"),
+        ({"CRAG_EVALUATOR": "cascade:llm"}, "evaluator", "must not be llm"),
+        ({"CRAG_EVALUATOR": "cross-encoder:./none"}, "evaluator", "./none is not a folder"),
+        ({"CRAG_EVALUATOR": "rerank:m"}, "evaluator", "CRAG_RERANK_API_KEY"),
+        ({"CRAG_CACHE": "disk"}, "cache", "there is no 'disk'"),
+        ({"CRAG_CACHE": "redis://:TESTLEAK@127.0.0.1:9"}, "cache", "redis at 127.0.0.1:9"),
+        ({"CRAG_CACHE": "sqlite:/dev/null/x"}, "cache", "sqlite"),
         ({"CRAG_WEB_SEARCH": "altavista"}, "web search", "altavista"),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, dict) else None,
@@ -113,6 +125,7 @@ def test_each_thing_that_does_not_work_is_told(bare, capsys, monkeypatch, variab
     found = checks(capsys, code=1)
     assert found[name]["state"] == "problem"
     assert said in found[name]["detail"]
+    assert "TESTLEAK" not in str(found)
     assert run(["doctor"]) == 1
     assert "not work" in capsys.readouterr().out
 
@@ -150,3 +163,38 @@ def test_hosted_models_are_asked_only_on_request(monkeypatch: pytest.MonkeyPatch
     found = {check.name: check for check in run_checks(environment, online=True)}
     assert found["chat model"].detail == "openai:some answers"
     assert len(asked) == 1
+
+
+def test_a_scorer_is_tried_and_a_hosted_one_only_on_request(bare: Path, capsys, monkeypatch):
+    folder = onnx_folder(bare.parent / "tiny", {"inlet": 2.0})
+    monkeypatch.setenv("CRAG_EVALUATOR", f"cross-encoder:{folder}")
+    assert "tiny, scores a passage that answers 0.88" in checks(capsys)["evaluator"]["detail"]
+    (folder / "scorer.toml").write_text('scale = "unit"')
+    assert "not on its scale (unit)" in checks(capsys, code=1)["evaluator"]["detail"]
+    monkeypatch.setenv("CRAG_EVALUATOR", "rerank:m")
+    reply = Reply(body={"results": [{"index": 0, "relevance_score": 0.9}]})
+    with WebServer(reply) as server:
+        monkeypatch.setenv("CRAG_RERANK_URL", server.url)
+        assert "not asked" in checks(capsys)["evaluator"]["detail"]
+        assert server.requests == []
+        assert run(["doctor", "--online"]) == 0
+        assert "scores a passage that answers 0.90" in " ".join(capsys.readouterr().out.split())
+    assert run(["doctor", "--online"]) == 1
+
+
+def test_a_cascade_tells_both_of_its_stages(bare: Path, capsys, monkeypatch):
+    monkeypatch.setenv("CRAG_EVALUATOR", "cascade")
+    monkeypatch.setenv("CRAG_CACHE", "memory")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-TESTLEAKxxxx")
+    found = checks(capsys)
+    detail = found["evaluator"]["detail"]
+    assert detail == "cascade: local; in the grey band llm: openai:gpt-4o-mini"
+    assert found["cache"]["detail"] == "memory, works"
+
+
+def test_a_cache_is_tried(bare: Path, capsys, monkeypatch):
+    monkeypatch.setenv("CRAG_CACHE", "sqlite")
+    assert checks(capsys)["cache"]["detail"] == "sqlite, works"
+    with RedisServer() as server:
+        monkeypatch.setenv("CRAG_CACHE", server.url)
+        assert checks(capsys)["cache"]["state"] == "ok"
