@@ -6,17 +6,19 @@ from crag_graph.cli.options import JsonOption
 from crag_graph.cli.streams import stdout_console, write_json
 from crag_graph.environment import Environment
 from crag_graph.text.clean import clean_text
+from crag_graph.wording import counted
 
 
 def status(*, as_json: JsonOption = False) -> None:
     """Show the collections: documents, chunks, embedding model, size on disk.
 
-    Reads only the manifests, so it works while another process serves a collection.
+    Of the embedded store only the manifests are read, so it works while another process serves a
+    collection. Where QDRANT_URL is set, the server is asked as well.
     """
     from crag_graph.cli.collections import list_statuses
 
     environment = Environment.read()
-    collections = list_statuses(environment)
+    collections, unanswered = list_statuses(environment)
     if as_json:
         write_json(
             {
@@ -24,6 +26,7 @@ def status(*, as_json: JsonOption = False) -> None:
                 "collection": environment.collection,
                 "store": "server" if environment.qdrant_url else "embedded",
                 "collections": [dataclasses.asdict(item) for item in collections],
+                "server_problem": unanswered,
             }
         )
         return
@@ -32,6 +35,9 @@ def status(*, as_json: JsonOption = False) -> None:
 
     console = stdout_console()
     console.print(Text(f"home: {clean_text(str(environment.home))}", style="dim"))
+    if unanswered:
+        note = f"! {clean_text(unanswered)}; what follows is what this machine ingested there"
+        console.print(Text(note, style="yellow"))
     if not collections:
         console.print("Nothing is indexed yet: run `crag ingest PATH`, or try `crag demo`.")
         return
@@ -46,9 +52,9 @@ def status(*, as_json: JsonOption = False) -> None:
             continue
         table.add_row(
             Text(name, style=style),
-            f"{item.documents:,}",
+            "?" if item.documents is None else f"{item.documents:,}",
             f"{item.chunks:,}",
-            Text(clean_text(item.embedding_model)),
+            Text(clean_text(item.embedding_model or "of another tool")),
             f"{item.dimension:,}",
             f"{item.bytes / 2**20:,.1f} MiB",
         )
@@ -57,5 +63,6 @@ def status(*, as_json: JsonOption = False) -> None:
         if item.problem:
             console.print(Text(f"! {clean_text(item.problem)}", style="red"))
         if item.pending:
-            note = f"! {item.name}: {item.pending:,} documents are unfinished; ingest them again"
+            pending = counted(item.pending, "unfinished document")
+            note = f"! {item.name}: {pending}; ingest again to finish"
             console.print(Text(note, style="yellow"))

@@ -8,7 +8,9 @@ from crag_graph.cli.entry import run
 from crag_graph.retrieval.edge.index import EdgeIndex
 from crag_graph.retrieval.index import CollectionSchema
 from crag_graph.retrieval.manifest import DocumentRecord, DocumentState, Manifest
+from crag_graph.retrieval.server.index import ServerIndex
 from crag_graph.retrieval.store import collection_folder, manifest_path
+from tests.fakes.qdrant_facade import QdrantFacade
 
 SCHEMA = CollectionSchema(name="papers", embedding_model="stub-model", dimension=4)
 
@@ -41,6 +43,7 @@ def test_a_fresh_machine_is_told_what_to_do(home: Path, capsys):
         "collection": "default",
         "store": "embedded",
         "collections": [],
+        "server_problem": "",
     }
 
 
@@ -68,7 +71,7 @@ def test_collections_are_counted(home: Path, capsys):
     assert run(["status"]) == 0
     out = capsys.readouterr().out
     assert "1,234" in out
-    assert "papers: 1 documents are unfinished" in out
+    assert "papers: 1 unfinished document; ingest again" in out
 
 
 @pytest.mark.case(69)
@@ -96,3 +99,47 @@ def test_a_damaged_manifest_does_not_hide_the_other_collections(home: Path, caps
     first, second = json.loads(capsys.readouterr().out)["collections"]
     assert (first["name"], second["name"]) == ("bad", "good")
     assert first["problem"]
+
+
+def test_a_server_is_asked_what_it_holds(home: Path, tmp_path: Path, capsys, monkeypatch):
+    with QdrantFacade(tmp_path / "server") as facade:
+        monkeypatch.setenv("QDRANT_URL", facade.url)
+        ServerIndex.open(facade.url, "papers", create=SCHEMA).close()
+        path = manifest_path(home=home, collection="papers", url=facade.url)
+        with Manifest.create(path, SCHEMA) as manifest:
+            manifest.put(record("a.md", chunks=3))
+        other = CollectionSchema(name="theirs", embedding_model="stub-model", dimension=4)
+        ServerIndex.open(facade.url, "theirs", create=other).close()
+        assert run(["status", "--json"]) == 0
+        said = json.loads(capsys.readouterr().out)
+        assert run(["status"]) == 0
+        out = capsys.readouterr().out
+    assert (said["store"], said["server_problem"]) == ("server", "")
+    papers, theirs = said["collections"]
+    assert (papers["name"], papers["documents"], papers["chunks"]) == ("papers", 1, 0)
+    assert (theirs["name"], theirs["documents"], theirs["embedding_model"]) == (
+        "theirs",
+        None,
+        "stub-model",
+    )
+    assert "theirs (server)" in out
+    assert "?" in out
+
+
+def test_a_server_that_is_down_is_told_in_a_sentence(
+    home: Path, tmp_path: Path, capsys, monkeypatch
+):
+    with QdrantFacade(tmp_path / "server") as facade:
+        url = facade.url
+    monkeypatch.setenv("QDRANT_URL", url)
+    with Manifest.create(manifest_path(home=home, collection="papers", url=url), SCHEMA) as known:
+        known.put(record("a.md", chunks=3))
+    assert run(["status"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert f"! {url} cannot be reached" in out
+    assert "what this machine ingested there" in out
+    assert "papers (server)" in out
+    assert run(["status", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert "cannot be reached" in said["server_problem"]
+    assert said["collections"][0]["chunks"] == 3

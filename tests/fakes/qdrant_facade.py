@@ -133,6 +133,8 @@ class QdrantFacade:
         match [part for part in path.split("/") if part], method:
             case [], "GET":
                 return {"title": "qdrant", "version": self.version}
+            case ["collections"], "GET":
+                return {"collections": [{"name": name} for name in self.collections]}
             case ["collections", name], "PUT":
                 if name in self.collections:
                     raise Refused(409, f"Wrong input: Collection `{name}` already exists!")

@@ -66,6 +66,19 @@ def test_a_key_never_travels_unencrypted(tmp_path: Path, url: str) -> None:
     assert KEY not in str(caught.value)
 
 
+@pytest.mark.case(123)
+@pytest.mark.parametrize("said", ["", " ", "1", "no"])
+def test_only_the_word_allows_a_key_over_plain_http(
+    monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
+    address = ServerAddress.parse("http://qdrant:6333")
+    monkeypatch.setenv("CRAG_QDRANT_PLAIN_HTTP", said)
+    with pytest.raises(ConfigurationError, match="CRAG_QDRANT_PLAIN_HTTP=allow"):
+        address.require_safe(KEY)
+    monkeypatch.setenv("CRAG_QDRANT_PLAIN_HTTP", "allow")
+    ServerConnection(address, collection="c", api_key=KEY).close()
+
+
 def test_without_a_key_plain_http_is_fine() -> None:
     connection = ServerConnection(ServerAddress.parse("http://qdrant.example"), collection="c")
     connection.close()

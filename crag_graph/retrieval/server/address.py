@@ -2,11 +2,13 @@
 
 import dataclasses
 import ipaddress
+import os
 from typing import Self
 from urllib.parse import unquote, urlsplit
 
 from crag_graph.errors import ConfigurationError
 
+_VARIABLE = "CRAG_QDRANT_PLAIN_HTTP"
 _DEFAULT_PORT = 6333  # as the client's, whatever the scheme
 
 
@@ -77,14 +79,19 @@ class ServerAddress:
     def require_safe(self, api_key: str | None) -> None:
         """Refuse to send a key or a password unencrypted over a network.
 
+        A name such as `qdrant` says nothing of the network between, so it is no exception: whoever
+        knows that the network is their own says so in `CRAG_QDRANT_PLAIN_HTTP`.
+
         Raises:
-            ConfigurationError: It would be.
+            ConfigurationError: It would be, and the environment does not allow it.
         """
         secret = api_key or self.user
-        if secret and self.scheme == "http" and not self.is_loopback:
+        if not secret or self.scheme != "http" or self.is_loopback:
+            return
+        if os.environ.get(_VARIABLE, "").strip().lower() != "allow":
             raise ConfigurationError(
-                f"the key for {self.shown} would travel unencrypted: use https in QDRANT_URL, or a "
-                "tunnel to a port of this machine"
+                f"the key for {self.shown} would travel unencrypted: use https in QDRANT_URL, or "
+                f"set {_VARIABLE}=allow where the network between is your own"
             )
 
 
