@@ -177,13 +177,13 @@ def _by_question(entries: Sequence[Entry], *, need: int) -> tuple[LabelledQuesti
         grouped.setdefault(entry.key[0], []).append(entry)
     questions: list[LabelledQuestion] = []
     for group in grouped.values():
-        own = next((entry.wanted for entry in group if entry.of_question), None)
-        passages = tuple(
+        own: Action | None = next((entry.wanted for entry in group if entry.of_question), None)
+        passages: tuple[LabelledPassage, ...] = tuple(
             LabelledPassage(text=entry.passage, wanted=None if entry.of_question else entry.wanted)
             for entry in group
             if entry.passage
         )
-        wanted = own or _wanted([passage.wanted for passage in passages], need=need)
+        wanted: Action | None = own or _wanted([each.wanted for each in passages], need=need)
         if wanted is not None:
             first = group[0]
             questions.append(

@@ -12,6 +12,7 @@ from crag_graph.calibration.sample import CLASSES, Rule, Sample, Unit, choose_un
 from crag_graph.calibration.scores import ScoreStore
 from crag_graph.calibration.thresholds import FEW, find_thresholds
 from crag_graph.calibration.values import LabelScale
+from crag_graph.evaluators.base import asks_model
 from crag_graph.services import Services
 from crag_graph.settings import Settings
 
@@ -24,7 +25,8 @@ class Plan:
         questions: All of them.
         waiting: Questions that must be graded now; the others' scores are kept.
         passages: Passages of these.
-        calls: Requests to a language model that this takes at least, by the settings' batches.
+        calls: Requests to a language model that this takes, by the settings' batches; about, since
+            long passages need more and a cascade fewer. 0 where no model is asked.
         evaluator: The evaluator's name.
     """
 
@@ -129,7 +131,8 @@ def _grade(
         waiting = grader.waiting(questions, documents)
         passages = sum(len(documents[number]) for number in waiting)
         size = 1 if settings.evaluation_mode == "per_passage" else settings.batch_passages
-        calls = sum(-(-len(documents[number]) // size) for number in waiting)
+        paid = evaluator is not services.local_evaluator.get() and asks_model(evaluator)
+        calls = sum(-(-len(documents[number]) // size) for number in waiting) if paid else 0
         approve(
             Plan(
                 questions=len(questions),
@@ -168,8 +171,12 @@ def _notes(
         notes.append(f"only {fewest} {sample.unit}s want {scarce}: label more of them")
     if labels.form == "passages" and rule.aggregate == "max" and sample.passages < settings.top_k:
         notes.append(
-            f"the labels have {sample.passages:g} passages a {sample.unit}, but a run grades "
+            f"the labels have {_passages(sample.passages)} a {sample.unit}, but a run grades "
             f"{settings.top_k}, and the best of more passages scores higher: label all that is "
             "retrieved, or label questions (should_answer) instead"
         )
     return notes
+
+
+def _passages(count: float) -> str:
+    return "1 passage" if count == 1 else f"{count:g} passages"

@@ -80,8 +80,8 @@ def _csv_rows(path: Path, text: str) -> Iterator[Row]:
     header: list[str] | None = None
     for line, cells in records:
         if header is None:
-            if len(cells) == 1 and cells[0].lower().startswith("sep="):
-                continue
+            if line == 1 and len(cells) <= 2 and cells[0].lower().startswith("sep="):
+                continue  # the delimiter itself makes two cells of it
             header = [cell.strip() for cell in cells]
             continue
         if not any(cell.strip() for cell in cells):

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from crag_graph.cli.ask import ask
+from crag_graph.cli.calibrate import calibrate
 from crag_graph.cli.demo import demo
 from crag_graph.cli.doctor import doctor
 from crag_graph.cli.eval import eval as evaluate
@@ -40,5 +41,5 @@ def crag(
         typer.echo(context.get_help())
 
 
-for command in (demo, ingest, ask, evaluate, status, doctor, graph):
+for command in (demo, ingest, ask, calibrate, evaluate, status, doctor, graph):
     app.command()(command)

@@ -1,0 +1,164 @@
+"""Running a calibration from the command: what it costs, how far it is, and where it ends up."""
+
+import contextlib
+import dataclasses
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from crag_graph.cli.streams import say, stderr_console
+from crag_graph.environment import Environment
+from crag_graph.errors import InputError
+
+if TYPE_CHECKING:
+    from crag_graph.calibration import Calibration, LabelSet, Objective, Plan
+    from crag_graph.calibration.grading import Progress
+    from crag_graph.calibration.sample import Unit
+    from crag_graph.calibration.traces import WhatIf
+    from crag_graph.settings import Settings
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Request:
+    """What is to be calibrated.
+
+    Attributes:
+        labels: Already read: bad ones cost nothing.
+        objective: What to optimise.
+        settings: Of the runs that the profile is for.
+        path: Where the profile goes.
+        unit: Questions or passages; None leaves it to the labels.
+        limit: At most so many questions.
+        seed: Of all resampling.
+        force: Overwrite, and write what does not separate.
+        yes: Pay without asking.
+    """
+
+    labels: "LabelSet"
+    objective: "Objective"
+    settings: "Settings"
+    path: Path
+    unit: "Unit | None"
+    limit: int | None
+    seed: int
+    force: bool
+    yes: bool
+
+
+def environment_of(*, collection: str | None, evaluator: str | None) -> Environment:
+    """Return the environment with what the command's options put in its place."""
+    environment = Environment.read()
+    if collection:
+        environment = environment.with_collection(collection)
+    if evaluator and evaluator.strip():
+        environment = dataclasses.replace(environment, evaluator=evaluator.strip())
+    return environment
+
+
+def run(request: Request, environment: Environment) -> "Calibration":
+    """Return the calibration; its profile is written where it separates or `force` says so.
+
+    Raises:
+        InputError: The labels cannot be used, or nobody agreed to what grading costs.
+        CRAGError: Retrieval or grading failed; scores so far are kept.
+    """
+    from crag_graph.calibration import ScoreStore, calibrate, write_profile
+    from crag_graph.calibration.scores import FILE
+    from crag_graph.services import Services
+
+    services = Services.from_env(environment)
+    try:
+        with ScoreStore(environment.home / FILE) as store, _progress() as progress:
+            result = calibrate(
+                request.labels,
+                services=services,
+                settings=request.settings,
+                objective=request.objective,
+                unit=request.unit,
+                store=store,
+                limit=request.limit,
+                seed=request.seed,
+                progress=progress,
+                approve=lambda plan: _approve(plan, yes=request.yes),
+            )
+    finally:
+        services.close()
+    if not result.separable and not request.force:
+        return result
+    write_profile(result, request.path)
+    return dataclasses.replace(result, path=request.path)
+
+
+def run_traces(path: Path, environment: Environment, settings: "Settings") -> "WhatIf":
+    """Return what earlier runs would come to under the settings' thresholds.
+
+    Raises:
+        InputError: There is no run in `path`.
+        ConfigurationError: There is no such profile.
+    """
+    from crag_graph.calibration.traces import read_traces, what_if
+    from crag_graph.services import Services
+    from crag_graph.settings import Settings
+
+    services: Services = Services.from_env(environment)
+    asked = services.thresholds(settings)
+    present = services.thresholds(Settings())
+    return what_if(read_traces(path), asked, present, outage_policy=settings.outage_policy)
+
+
+def _approve(plan: "Plan", *, yes: bool) -> None:
+    """Say what grading costs, and ask whether to go on where there is somebody to ask.
+
+    Raises:
+        InputError: Nobody said yes.
+    """
+    if not plan.calls:
+        return
+    kept = plan.questions - plan.waiting
+    say(
+        f"grading {plan.waiting:,} questions with {plan.evaluator} takes about {plan.calls:,} "
+        f"calls to the model ({plan.passages:,} passages"
+        + (f"; {kept:,} questions were graded before)" if kept else ")")
+    )
+    if yes:
+        return
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise InputError("add --yes to go on, or --limit N to grade fewer questions")
+    if not typer.confirm("Go on?", err=True):
+        raise InputError("nothing was graded; --limit N grades fewer questions")
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator["Progress | None"]:
+    """Draw a bar on stderr where that is a terminal, from the first graded question on."""
+    console = stderr_console()
+    if not console.is_terminal:
+        yield None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+    )
+    bar = Progress(*columns, console=console, transient=True)
+    task = bar.add_task("questions graded", total=None)
+    started = False
+
+    def tell(done: int, total: int) -> None:
+        nonlocal started
+        if not started:
+            bar.start()
+            started = True
+        bar.update(task, completed=done, total=total)
+
+    try:
+        yield tell
+    finally:
+        if started:
+            bar.stop()
