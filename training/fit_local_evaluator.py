@@ -78,8 +78,10 @@ def look(tasks: Sequence[Task]) -> list[Seen]:
     """Return the tasks with the evidence of all of their passages."""
     seen = []
     for number, task in enumerate(tasks, 1):
-        evidence = gather(task.question, task.passages, encoder())[1]
-        seen.append(Seen(task=task, evidence=evidence))
+        evidence = gather(task.question, task.passages, encoder()).passages
+        # The tokens of all questions together would not fit into memory.
+        slim = [dataclasses.replace(one, windows=()) for one in evidence]
+        seen.append(Seen(task=task, evidence=slim))
         if number % 1000 == 0:
             _say(f"{number} of {len(tasks)} questions read")
     return seen

@@ -106,7 +106,7 @@ def _nq(folder: Path, *, both: bool) -> Iterator[Task]:
         answering = {strip["id"]: int(holds(strip["text"], row["answers"])) for strip in own.strips}
         kept = (*others[: _COMPETITORS - 1], own)
         for answerable in (True, False) if both else (_drawn(row["question"]),):
-            yield _task(
+            yield task_of(
                 "nq",
                 row["question"],
                 kept if answerable else tuple(others),
@@ -123,7 +123,8 @@ def _qed(folder: Path) -> Iterator[Task]:
         passage, labels = _labelled("qed", given)
         if any(labels.values()):
             yield dataclasses.replace(
-                _task("qed", row["question"], (passage,), [1], strip_labels=labels), answerable=None
+                task_of("qed", row["question"], (passage,), [1], strip_labels=labels),
+                answerable=None,
             )
             yield from _changed(row["question"], passage, labels)
 
@@ -131,18 +132,18 @@ def _qed(folder: Path) -> Iterator[Task]:
 def _changed(question: str, passage: Passage, labels: dict[str, int]) -> Iterator[Task]:
     """Yield the passage beside forms of it that answer no longer, each in a task of its own."""
     if deleted := without_answer(passage, labels):
-        yield _task("deleted", question, (passage,), [1])
-        yield _task("deleted", question, (passage_of("deleted", deleted, passage.title),), [0])
+        yield task_of("deleted", question, (passage,), [1])
+        yield task_of("deleted", question, (passage_of("deleted", deleted, passage.title),), [0])
     if swapped := with_other_numbers(question, passage):
-        yield _task("swapped", question, (passage,), [1])
-        yield _task("swapped", question, (passage_of("swapped", *swapped),), [0])
+        yield task_of("swapped", question, (passage,), [1])
+        yield task_of("swapped", question, (passage_of("swapped", *swapped),), [0])
 
 
 def _sentences(folder: Path, name: str) -> Iterator[Task]:
     for row in read_rows(folder, name):
         given = row["passages"][0]
         passage, labels = _labelled("wikiqa", given)
-        yield _task(
+        yield task_of(
             "wikiqa", row["question"], (passage,), [int(row["answerable"])], strip_labels=labels
         )
 
@@ -169,7 +170,7 @@ def _lists(folder: Path, name: str) -> Iterator[Task]:
         if not _drawn(row["question"]):
             known_labels = [at for at in known_labels if labels[at] == 0]
         if known_labels:
-            yield _task(
+            yield task_of(
                 set_name,
                 row["question"],
                 tuple(passages[at] for at in known_labels),
@@ -196,7 +197,7 @@ def _thinned(given: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return chosen
 
 
-def _task(
+def task_of(
     set_name: str,
     question: str,
     passages: tuple[Passage, ...],
@@ -204,6 +205,7 @@ def _task(
     *,
     strip_labels: dict[str, int] | None = None,
 ) -> Task:
+    """Return the task of a question, in its fold."""
     return Task(
         set=set_name,
         question=question,

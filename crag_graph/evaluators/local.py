@@ -3,13 +3,15 @@
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 from crag_graph.budget import Budget
 from crag_graph.evaluators.base import Evaluation, Passage
+from crag_graph.evaluators.local_cross import CrossEncoder, find_model
 from crag_graph.evaluators.local_features import STRIP_FEATURES, Evidence, gather
 from crag_graph.evaluators.local_fit import FIT, Judgement, load_fit
 from crag_graph.evaluators.local_question import Question
-from crag_graph.models.local.minilm import MiniLM, shared_minilm
+from crag_graph.models.local.minilm import MiniLM, processors, shared_minilm
 from crag_graph.settings import Settings
 from crag_graph.state import Grade
 
@@ -31,16 +33,30 @@ class LocalEvaluator:
     tells them apart less than a rare one. Questions in other than Latin letters, which the encoder
     was not trained on, are judged by their terms alone.
 
+    Where the package `crag-graph-evaluator` is there, its cross-encoder reads question and passage
+    together and is averaged with that: it tells more often whether a sentence answers, or is only
+    on the topic.
+
     Args:
         model: The encoder; None takes the process's own, which embeddings use, too.
         fit: The file of weights.
+        cross: The folder of the trained cross-encoder; None leaves it out, and by default it is
+            used where it is installed.
     """
 
     name = "local"
 
-    def __init__(self, *, model: MiniLM | None = None, fit: Path = FIT) -> None:
+    def __init__(
+        self,
+        *,
+        model: MiniLM | None = None,
+        fit: Path = FIT,
+        cross: Path | Literal["installed"] | None = "installed",
+    ) -> None:
         self._model = model or shared_minilm()
         self._fit_file = fit
+        folder = find_model() if cross == "installed" else cross
+        self._cross = CrossEncoder(folder, threads=processors()) if folder else None
 
     def evaluate(
         self,
@@ -57,9 +73,12 @@ class LocalEvaluator:
             ConfigurationError: The encoder's weights are missing or not the known ones.
         """
         budget.spend()
-        asked, found = gather(question, passages, self._model)
+        gathered = gather(question, passages, self._model)
+        asked, found = gathered.question, gathered.passages
         fit = load_fit(self._fit_file)
         judged = [fit.judge(evidence, readable=asked.latin) for evidence in found]
+        if self._cross and asked.latin:
+            judged = self._cross.judge(gathered, judged)
         both = list(zip(found, judged, strict=True))
         return Evaluation(
             grades=[self._grade(asked, evidence, judgement) for evidence, judgement in both],

@@ -40,25 +40,59 @@ _NO_NAMES = 0.5
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class SeenWindow:
+    """A window as the encoder sees it.
+
+    Attributes:
+        window: Which strips it holds.
+        tokens: Its tokens.
+        alive: bool, (tokens,): False where it only repeats the question.
+        owned: The tokens of each of its strips.
+    """
+
+    window: Window
+    tokens: TokenVectors
+    alive: "NDArray[np.bool_]"
+    owned: tuple[slice, ...]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Evidence:
     """What one passage has to say for itself.
 
     Attributes:
         reading: What was read of it.
+        windows: What the encoder saw of it, in the order of the text.
         strips: float32, (pieces, `STRIP_FEATURES`); a row of zeros where a strip is an echo.
         passage: float32, (`PASSAGE_FEATURES`,).
         missing: The question's names and numbers that are nowhere in it.
     """
 
     reading: Reading
+    windows: tuple[SeenWindow, ...]
     strips: "NDArray[np.float32]"
     passage: "NDArray[np.float32]"
     missing: tuple[str, ...]
 
 
-def gather(
-    question: str, passages: Sequence[Passage], model: MiniLM
-) -> tuple[Question, list[Evidence]]:
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Gathered:
+    """A question with the evidence of the passages that compete for it.
+
+    Attributes:
+        question: The question, taken apart.
+        tokens: The question as the encoder sees it.
+        weights: float32, (tokens,): the rarity of each token's word; they sum to 1.
+        passages: The evidence of each passage.
+    """
+
+    question: Question
+    tokens: TokenVectors
+    weights: "NDArray[np.float32]"
+    passages: tuple[Evidence, ...]
+
+
+def gather(question: str, passages: Sequence[Passage], model: MiniLM) -> Gathered:
     """Return the question taken apart, and the evidence of each passage, in their order.
 
     The question and all passages go through the encoder once, in batches of like length.
@@ -72,10 +106,14 @@ def gather(
     found: list[Evidence] = []
     position = 1
     for reading, plan in zip(readings, planned, strict=True):
-        seen = vectors[position : position + len(plan)]
+        seen = [
+            _seen(reading, window, tokens)
+            for window, tokens in zip(plan, vectors[position : position + len(plan)], strict=True)
+        ]
         position += len(plan)
-        found.append(_evidence(asked, weights, vectors[0], reading, plan, seen))
-    return asked, found
+        found.append(_evidence(asked, weights, vectors[0], reading, seen))
+    by_token = _normalised(asked.weigh(weights, vectors[0].offsets.tolist()))
+    return Gathered(question=asked, tokens=vectors[0], weights=by_token, passages=tuple(found))
 
 
 def _term_weights(question: Question, readings: Sequence[Reading]) -> dict[str, float]:
@@ -103,8 +141,7 @@ def _evidence(
     weights: dict[str, float],
     asked: TokenVectors,
     reading: Reading,
-    plan: Sequence[Window],
-    seen: Sequence[TokenVectors],
+    seen: Sequence[SeenWindow],
 ) -> Evidence:
     import numpy as np
 
@@ -115,14 +152,14 @@ def _evidence(
     beyond = _normalised(question.weigh(_beyond(question, reading.title), spans))
     asking = _unit(asked.vectors)
     best = np.full(len(asking), -1.0, dtype=np.float32)
-    for window, tokens in zip(plan, seen, strict=True):
-        alive, owned = _tokens(reading, window, tokens)
+    for shown in seen:
+        tokens, alive = shown.tokens, shown.alive
         likeness = asking @ _unit(tokens.vectors).T
         likeness[:, ~alive] = -1.0
         passage[0] = max(passage[0], _similarity(asked, tokens, alive))
         if likeness.size:
             np.maximum(best, likeness.max(axis=1), out=best)
-        for index, own in enumerate(owned, window.first):
+        for index, own in enumerate(shown.owned, shown.window.first):
             if not alive[own].any() or not len(asking):
                 continue
             mean = tokens.vectors[own][alive[own]].mean(axis=0)
@@ -141,6 +178,7 @@ def _evidence(
     passage[5] = _numbers(question, held)
     return Evidence(
         reading=reading,
+        windows=tuple(seen),
         strips=strips,
         passage=passage,
         missing=tuple(sorted(question.named - held)),
@@ -153,10 +191,8 @@ def _beyond(question: Question, title: frozenset[str]) -> dict[str, float]:
     return left if any(left.values()) else question.rarity
 
 
-def _tokens(
-    reading: Reading, window: Window, tokens: TokenVectors
-) -> "tuple[NDArray[np.bool_], list[slice]]":
-    """Return which tokens are evidence, being no echo, and which are each piece's."""
+def _seen(reading: Reading, window: Window, tokens: TokenVectors) -> SeenWindow:
+    """Return the window, with which tokens are evidence and no echo, and which are each strip's."""
     import numpy as np
 
     starts = tokens.offsets[:, 0]
@@ -170,7 +206,7 @@ def _tokens(
         for start, end in piece.echoes:
             low, high = np.searchsorted(starts, (begin + start, begin + end))
             alive[low:high] = False
-    return alive, owned
+    return SeenWindow(window=window, tokens=tokens, alive=alive, owned=tuple(owned))
 
 
 def _similarity(asked: TokenVectors, tokens: TokenVectors, alive: "NDArray[np.bool_]") -> float:

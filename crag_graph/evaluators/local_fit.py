@@ -59,12 +59,14 @@ class Judgement:
         score: 0–1.
         raw: The same on the logit scale.
         strips: The score of each piece, 0–1.
+        evidence: What each piece has by itself, on the logit scale.
         best: The index of the best piece; -1 when none is evidence.
     """
 
     score: float
     raw: float
     strips: tuple[float, ...]
+    evidence: tuple[float, ...]
     best: int
 
 
@@ -89,7 +91,13 @@ class Fit:
         pieces = evidence.reading.pieces
         alive = [index for index, piece in enumerate(pieces) if not piece.empty]
         if not alive:
-            return Judgement(score=0.0, raw=-math.inf, strips=(0.0,) * len(pieces), best=-1)
+            return Judgement(
+                score=0.0,
+                raw=-math.inf,
+                strips=(0.0,) * len(pieces),
+                evidence=(_NO_TERM,) * len(pieces),
+                best=-1,
+            )
         own = self.strip(evidence.strips)
         best = max(alive, key=lambda index: (own[index], -index))
         if readable:
@@ -100,13 +108,14 @@ class Fit:
             best = max(alive, key=lambda index: (own[index], -index))
             raw = float(self.lexical(lexical_features(evidence)))
         together = np.stack([own, np.full(len(own), raw)], axis=1)
-        scores = [_logistic(float(logit)) for logit in self.strip_score(together)]
+        scores = [logistic(float(logit)) for logit in self.strip_score(together)]
         return Judgement(
-            score=_logistic(raw),
+            score=logistic(raw),
             raw=raw,
             strips=tuple(
                 0.0 if piece.empty else score for piece, score in zip(pieces, scores, strict=True)
             ),
+            evidence=tuple(float(value) for value in own),
             best=best,
         )
 
@@ -139,5 +148,6 @@ def load_fit(path: Path = FIT) -> Fit:
     )
 
 
-def _logistic(logit: float) -> float:
+def logistic(logit: float) -> float:
+    """Return the probability of a logit."""
     return 1.0 / (1.0 + math.exp(-max(-60.0, min(60.0, logit))))

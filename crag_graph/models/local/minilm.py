@@ -145,7 +145,7 @@ class MiniLM:
         if self._session is None:
             with self._lock:
                 if self._session is None:
-                    self._session = _load_session(self._threads or _processors())
+                    self._session = _load_session(self._threads or processors())
         return self._session
 
 
@@ -184,7 +184,8 @@ def _pool(states: Any, mask: Any) -> Any:
     return mean / np.linalg.norm(mean, axis=1, keepdims=True)
 
 
-def _processors() -> int:
+def processors() -> int:
+    """Return how many processors this process may use, at most 8."""
     usable = (
         os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
     )

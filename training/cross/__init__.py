@@ -1,0 +1,1 @@
+"""How the cross-encoder of the package `crag-graph-evaluator` is made."""
