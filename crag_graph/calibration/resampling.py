@@ -25,7 +25,7 @@ from crag_graph.calibration.sweep import Pair, best_values, sweep, sweeps
 GAPS = 96
 """Gaps tried for each resample; the thresholds themselves are swept in all of them."""
 
-_BETTER = 0.005
+_BETTER = 0.01
 _LEVEL = 0.95
 _FEWEST_IN_FOLD = 2
 
@@ -43,17 +43,22 @@ class Choice:
 def choose(sample: Sample, objective: Objective) -> Choice | None:
     """Return the best rule and pair of thresholds; None where no threshold can be placed.
 
-    A rule must be better than the ones before it by half a point to be taken in their place.
+    A rule must be better than the ones before it by a unit's worth, and by a point at least, to be
+    taken in their place.
     """
     best: Choice | None = None
     for rule, units in sample.rules.items():
         pair = sweep(units, sample.wanted, objective)
         if pair is None:
             continue
-        scale = max(1.0, abs(best.pair.value)) if best else 1.0
-        if best is None or pair.value > best.pair.value + _BETTER * scale:
+        if best is None or pair.value > best.pair.value + _margin(sample, best.pair):
             best = Choice(rule=rule, pair=pair)
     return best
+
+
+def _margin(sample: Sample, before: Pair) -> float:
+    """Return by how much a rule must be better: less is the luck of single units."""
+    return max(_BETTER, 1 / len(sample.wanted)) * max(1.0, abs(before.value))
 
 
 def auc(score: Floats, wanted: Ints, weights: Floats | None = None) -> Floats:
@@ -141,8 +146,9 @@ def held_out_actions(
         swept = sweeps(units, sample.wanted[None, :], flat, objective, most=GAPS * 2)
         for row, pair in enumerate(swept):
             before = chosen[row]
-            margin = 0.0 if before is None else _BETTER * max(1.0, abs(before[1].value))
-            if pair and (before is None or pair.value > before[1].value + margin):
+            if pair is None:
+                continue
+            if before is None or pair.value > before[1].value + _margin(sample, before[1]):
                 chosen[row] = units, pair
     for repeat in range(repeats):
         for fold in range(folds):

@@ -127,14 +127,8 @@ def _centre(table: Floats, gaps: Gaps) -> Pair | None:
     first, last = _widest(np.asarray(ties.any(axis=1)), gaps)
     at_upper = _gap_near(gaps, first, last, (gaps.low[first] + gaps.high[last]) / 2)
     low_first, low_last = _widest(ties[at_upper], gaps)
-    if low_last == at_upper:  # both thresholds fit into one gap: a third of it on every side
-        floor, ceiling = gaps.low[at_upper], gaps.high[at_upper]
-        third = (ceiling - floor) / 3
-        return Pair(
-            upper=_short(ceiling - third, floor + 1.5 * third, ceiling),
-            lower=_short(floor + third, floor, ceiling - 1.5 * third),
-            value=best,
-        )
+    if low_last == at_upper:
+        return _in_thirds(ties, gaps, (max(first, low_first), last), at_upper, value=best)
     centre = (gaps.low[low_first] + gaps.high[low_last]) / 2
     at_lower = _gap_near(gaps, low_first, low_last, centre)
     upper_centre = (gaps.low[first] + gaps.high[last]) / 2
@@ -142,6 +136,30 @@ def _centre(table: Floats, gaps: Gaps) -> Pair | None:
         upper=_within(gaps, at_upper, upper_centre),
         lower=_within(gaps, at_lower, centre),
         value=best,
+    )
+
+
+def _in_thirds(
+    ties: NDArray[np.bool_], gaps: Gaps, run: tuple[int, int], gap: int, *, value: float
+) -> Pair:
+    """Return both thresholds within one stretch of scores, a third of it on every side.
+
+    The stretch is `run` where that is as good, else the one gap.
+    """
+    floor, ceiling = gaps.low[run[0]], gaps.high[run[1]]
+    third = (ceiling - floor) / 3
+    at_upper = _gap_near(gaps, *run, ceiling - third)
+    at_lower = _gap_near(gaps, *run, floor + third)
+    if at_lower <= at_upper and ties[at_upper, at_lower]:
+        upper = _within(gaps, at_upper, ceiling - third)
+        lower = _within(gaps, at_lower, floor + third)
+        return Pair(upper=upper, lower=min(lower, upper), value=value)
+    floor, ceiling = gaps.low[gap], gaps.high[gap]
+    third = (ceiling - floor) / 3
+    return Pair(
+        upper=_short(ceiling - third, floor + 1.5 * third, ceiling),
+        lower=_short(floor + third, floor, ceiling - 1.5 * third),
+        value=value,
     )
 
 
@@ -163,12 +181,10 @@ def _gap_near(gaps: Gaps, first: int, last: int, value: float) -> int:
 
 
 def _within(gaps: Gaps, gap: int, value: float) -> float:
-    """Return `value` where the gap holds it well, else the middle of the gap."""
+    """Return `value`, moved into the gap so far that a quarter of it lies on every side."""
     low, high = float(gaps.low[gap]), float(gaps.high[gap])
     margin = (high - low) / 4
-    if not low + margin <= value <= high - margin:
-        value = (low + high) / 2
-    return _short(value, low, high)
+    return _short(min(max(value, low + margin), high - margin), low, high)
 
 
 def _short(value: float, low: float, high: float) -> float:

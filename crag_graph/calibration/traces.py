@@ -140,8 +140,8 @@ def what_if(
         shares=_counted([verdict.action for verdict in asked]),
         changes=tuple(changes),
         against="what was recorded" if same else f"profile {present.profile}",
-        evaluators=Counter(trace.evaluator for trace in traces if trace.evaluator),
-        profiles=Counter(trace.profile for trace in traces if trace.profile),
+        evaluators=dict(Counter(trace.evaluator for trace in traces if trace.evaluator)),
+        profiles=dict(Counter(trace.profile for trace in traces if trace.profile)),
         thresholds=thresholds,
         unscored=sum(verdict.score is None for verdict in asked),
     )
