@@ -78,6 +78,8 @@ def _joined(text: str, found: Sequence[Segment], max_chars: int) -> list[list[Se
     """Return the segments in groups: openers with what follows, short ones with a neighbour."""
     groups: list[list[Segment]] = []
     for segment in found:
+        if groups and segment.block != groups[-1][-1].block and _ends_block(groups):
+            _join_back(text, groups, max_chars)
         fits = bool(groups) and segment.end - groups[-1][0].start <= max_chars
         if fits and _leads_on(text, groups[-1], segment):
             groups[-1].append(segment)
@@ -86,6 +88,11 @@ def _joined(text: str, found: Sequence[Segment], max_chars: int) -> list[list[Se
         groups.append([segment])
     _join_back(text, groups, max_chars)
     return groups
+
+
+def _ends_block(groups: Sequence[Sequence[Segment]]) -> bool:
+    """Return whether the last group is the end of a block of which the one before it is more."""
+    return len(groups) > 1 and groups[-2][-1].block == groups[-1][0].block
 
 
 def _leads_on(text: str, group: Sequence[Segment], segment: Segment) -> bool:

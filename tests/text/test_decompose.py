@@ -140,3 +140,15 @@ def test_an_impossible_window_is_refused() -> None:
 
 def test_nothing_gives_no_strips() -> None:
     assert strips_of(" \n") == []
+
+
+def test_a_short_end_of_a_row_stays_with_its_own_row() -> None:
+    rows = (
+        "module: heapq; object: heapq; characters: 1409; summary: A queue. Heaps are arrays for "
+        "which the first is the smallest of all of them, counting from 0. Fo",
+        "module: heapq; object: heapreplace; characters: 405; summary: Pop and return the smallest "
+        "value, and add the new item to the heap at once.",
+    )
+    document = Document("\n".join(rows), id="d")
+    texts = [strip["text"] for strip in decompose(document, origin="internal")]
+    assert not any("Fo" in text and "heapreplace" in text for text in texts)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from crag_graph.ingestion.loaders.base import LoadedPart, Source
 from crag_graph.ingestion.loaders.dates import iso_date
 from crag_graph.ingestion.loaders.encodings import decode
+from crag_graph.ingestion.loaders.html_layout import unfold_layout
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -73,6 +74,7 @@ def html_to_markdown(html: str) -> tuple[str, dict[str, Any]]:
     # A NUL would end the text for some parsers; the others drop it anyway.
     tree = LexborHTMLParser(html.replace("\x00", ""))
     metadata = _metadata(tree)
+    unfold_layout(tree)
     options = ConversionOptions(
         compact_tables=True,
         skip_images=True,

@@ -91,3 +91,38 @@ def test_broken_markup_is_forgiven() -> None:
 def test_deep_nesting_is_survived() -> None:
     text, _ = html_to_markdown("<div>" * 20_000 + "deep" + "</div>" * 20_000)
     assert isinstance(text, str)
+
+
+DOCSTRINGS = """<h1>shutil</h1><table><tr><td colspan=3><strong>Classes</strong></td></tr>
+<tr><td>&nbsp;</td><td><dl><dt>SameFileError</dt></dl>
+<table><tr><td>class <b>SameFileError</b></td></tr>
+<tr><td><dl><dt>copy(src)</dt><dd>Copies &lt;one&gt; file.</dd></dl></td></tr></table></td>
+</tr></table>
+"""
+
+
+def test_a_layout_table_is_no_row() -> None:
+    markdown, _ = html_to_markdown(DOCSTRINGS)
+    assert "|" not in markdown
+    lines = [line for line in markdown.splitlines() if line.strip()]
+    assert lines[:2] == ["# shutil", "**Classes**"]
+    assert "class **SameFileError**" in lines
+    assert "Copies <one> file." in markdown.replace("\\", "").replace("&lt;", "<").replace(
+        "&gt;", ">"
+    )
+
+
+def test_code_beside_its_line_numbers_is_code() -> None:
+    markdown, _ = html_to_markdown(
+        "<table><tr><td><pre>1\n2</pre></td><td><pre>x = 1\ny = 2</pre></td></tr></table>"
+    )
+    assert "x = 1\ny = 2" in markdown
+    assert "|" not in markdown
+
+
+def test_a_table_of_data_stays_one_although_it_stands_in_a_layout_table() -> None:
+    data = "<table><tr><th>part</th><th>torque</th></tr><tr><td>bolt</td><td>9 Nm</td></tr></table>"
+    markdown, _ = html_to_markdown(f"<table><tr><td>Left</td><td>{data}</td></tr></table>")
+    assert markdown.count("| bolt | 9 Nm |") == 1
+    assert "| part | torque |" in markdown
+    assert "| Left" not in markdown
