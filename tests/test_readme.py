@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -15,6 +16,7 @@ from crag_graph.cli.app import app
 from crag_graph.environment import Environment
 from crag_graph.settings import PROFILES, Settings
 from crag_graph.state import CRAGInput
+from tests.fakes.folders import shared_folder
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -153,13 +155,13 @@ def test_defaults_that_the_handbook_quotes_are_the_defaults():
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A data folder in which the handbook is the default collection."""
-    home = tmp_path_factory.mktemp("home")
-    subprocess.run(
-        [*CRAG, "ingest", str(ROOT / "docs/handbook")], check=True, env=bare_environment(home)
-    )
-    return home
+    with shared_folder(tmp_path_factory, "home") as home:
+        subprocess.run(
+            [*CRAG, "ingest", str(ROOT / "docs/handbook")], check=True, env=bare_environment(home)
+        )
+        yield home
 
 
 CRAG = (sys.executable, "-W", "error", "-c", "from crag_graph.cli import main; main()")

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import crag_graph
 from crag_graph.cli import demo as demo_module
 from crag_graph.cli.demo import COLLECTION, QUESTIONS, handbook_folder
 from crag_graph.cli.entry import run
+from tests.fakes.folders import shared_folder
 
 # How far from a threshold the demonstration's questions have to be: the fit of the evaluator may
 # change a little without one of them changing its action.
@@ -39,8 +41,9 @@ main()
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("demo")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with shared_folder(tmp_path_factory, "demo") as folder:
+        yield folder
 
 
 @pytest.fixture(scope="module")

@@ -52,8 +52,10 @@ class PostgresServer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._run("pg_ctl", "stop", "--mode=immediate", f"--pgdata={self._data}")
-        shutil.rmtree(self._folder, ignore_errors=True)
+        try:
+            self._run("pg_ctl", "stop", "--mode=immediate", f"--pgdata={self._data}")
+        finally:
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     def _run(self, program: str, *arguments: str) -> None:
         done = subprocess.run(

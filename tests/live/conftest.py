@@ -11,6 +11,7 @@ from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
 from tests.fakes.collector import Collector
+from tests.fakes.folders import shared_folder
 from tests.fakes.grader import by_text
 from tests.fakes.langgraph_server import LangGraphServer
 from tests.fakes.openai_server import OpenAIServer, Reply, Request
@@ -69,15 +70,15 @@ def _index(served: Served) -> None:
 @pytest.fixture(scope="session")
 def offline(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """No key, no model, no web: the packaged embeddings and the local evaluator."""
-    folder = tmp_path_factory.mktemp("offline")
-    documents = _documents(folder / "documents")
-    variables = {"CRAG_HOME": str(folder / "home"), "CRAG_INGEST_ROOT": str(documents)}
-    graphs = {"parent": "tests.fakes.served_parent:graph"}
-    with LangGraphServer(folder, variables=variables, graphs=graphs) as server:
-        served = Served(server, documents)
-        _index(served)
-        yield served
-        assert "BlockingError" not in server.log
+    with shared_folder(tmp_path_factory, "offline") as folder:
+        documents = _documents(folder / "documents")
+        variables = {"CRAG_HOME": str(folder / "home"), "CRAG_INGEST_ROOT": str(documents)}
+        graphs = {"parent": "tests.fakes.served_parent:graph"}
+        with LangGraphServer(folder, variables=variables, graphs=graphs) as server:
+            served = Served(server, documents)
+            _index(served)
+            yield served
+            assert "BlockingError" not in server.log
 
 
 class Script:
@@ -106,13 +107,13 @@ def script() -> Script:
 @pytest.fixture(scope="session")
 def modelled(tmp_path_factory: pytest.TempPathFactory, script: Script) -> Iterator[Served]:
     """A chat model that grades and answers, a search engine, and a collector of traces."""
-    folder = tmp_path_factory.mktemp("modelled")
-    documents = _documents(folder / "documents")
     with (
+        shared_folder(tmp_path_factory, "modelled") as folder,
         OpenAIServer(script) as model,
         WebServer(SEARXNG.answer(lambda _: [PAGE])) as web,
         Collector() as traces,
     ):
+        documents = _documents(folder / "documents")
         variables = {
             "CRAG_HOME": str(folder / "home"),
             "CRAG_INGEST_ROOT": str(documents),

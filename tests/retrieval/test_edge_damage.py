@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from crag_graph.errors import StoreDamagedError
 from crag_graph.retrieval.edge.index import EdgeIndex
 from crag_graph.retrieval.manifest import DocumentRecord, Manifest
+from tests.fakes.folders import shared_folder
 from tests.fakes.stores import SCHEMA, chunk
 
 POINTS = [chunk(f"c{n}", f"tide number{n}") for n in range(60)]
@@ -16,15 +18,21 @@ CHUNKS = len(POINTS)
 
 
 @pytest.fixture(scope="module", params=["as written", "optimised"])
-def sound(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("stores") / "papers"
+def sound(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Path]:
+    with shared_folder(tmp_path_factory, "stores") as stores:
+        yield written(stores / "papers", optimised=request.param == "optimised")
+
+
+def written(folder: Path, *, optimised: bool) -> Path:
     index = EdgeIndex.create(folder, SCHEMA)
     # Two thirds are in the files; the last third is also in the log, from where it comes back.
     for part in range(3):
         index.upsert(POINTS[part::3])
         if part == 1:
             index.flush()
-            if request.param == "optimised":
+            if optimised:
                 index.optimize()
     index.close()
     with Manifest.open(folder / "manifest.sqlite") as manifest:
