@@ -17,7 +17,7 @@ from crag_graph.calibration.sample import Aggregated, Floats, Ints
 
 _NARROWEST = 1e-9  # a gap that floating point cannot put a threshold into is none
 _TIE = 1e-9
-_CHUNK_CELLS = 1_500_000  # of the table of pairs that is held at once
+_CHUNK_CELLS = 50_000  # of the table of pairs that is held at once: what fits into a cache
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
