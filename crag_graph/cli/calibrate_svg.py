@@ -24,7 +24,7 @@ STYLE = """
 .plot .ambiguous text{fill:var(--ambiguous)}
 .plot .incorrect text,.plot text.incorrect{fill:var(--incorrect)}
 .plot .runs{color:var(--ink)}
-td:nth-child(3){white-space:nowrap}
+td:nth-child(3){white-space:nowrap}td:nth-child(4){min-width:11rem}
 """
 """What the page's style sheet needs beside its own for the plot."""
 
