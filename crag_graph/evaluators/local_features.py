@@ -1,14 +1,20 @@
 """The evidence of each strip and passage for the question, as numbers on 0–1 or nearly so."""
 
 import dataclasses
-import math
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from crag_graph.evaluators.base import Passage
 from crag_graph.evaluators.local_pieces import Reading, Window, read_passage, windows
 from crag_graph.evaluators.local_question import Question, read_question
+from crag_graph.evaluators.local_terms import (
+    beyond_title,
+    lexical_row,
+    share,
+    share_of_names,
+    share_of_numbers,
+    term_weights,
+)
 from crag_graph.models.local.minilm import MiniLM, TokenVectors
 
 if TYPE_CHECKING:
@@ -33,10 +39,6 @@ PASSAGE_FEATURES = (
     "named",  # share of the question's names and numbers in the passage and its title
     "numbers",  # share of its numbers and codes alone; 1 where it has none
 )
-
-# The share of a term's weight that does not depend on how many of the candidate strips hold it.
-_FIXED_SHARE = 0.2
-_NO_NAMES = 0.5
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -102,7 +104,7 @@ def gather(question: str, passages: Sequence[Passage], model: MiniLM) -> Gathere
     planned = [windows(reading, model.count_tokens) for reading in readings]
     texts = [asked.text, *(window.text for plan in planned for window in plan)]
     vectors = model.token_vectors(texts, keep="both_ends")
-    weights = _term_weights(asked, readings)
+    weights = term_weights(asked, readings)
     found: list[Evidence] = []
     position = 1
     for reading, plan in zip(readings, planned, strict=True):
@@ -114,26 +116,6 @@ def gather(question: str, passages: Sequence[Passage], model: MiniLM) -> Gathere
         found.append(_evidence(asked, weights, vectors[0], reading, seen))
     by_token = _normalised(asked.weigh(weights, vectors[0].offsets.tolist()))
     return Gathered(question=asked, tokens=vectors[0], weights=by_token, passages=tuple(found))
-
-
-def _term_weights(question: Question, readings: Sequence[Reading]) -> dict[str, float]:
-    """Return the weight of each term: rarity in English, and among the candidate strips.
-
-    A term that every candidate holds says nothing about which of them answers.
-    """
-    total = sum(len(reading.pieces) for reading in readings)
-    holders = Counter(
-        term
-        for reading in readings
-        for piece in reading.pieces
-        for term in piece.terms & question.rarity.keys()
-    )
-    most = math.log((total + 1) / 0.5)
-    return {
-        term: rarity
-        * (_FIXED_SHARE + (1 - _FIXED_SHARE) * math.log((total + 1) / (holders[term] + 0.5)) / most)
-        for term, rarity in question.rarity.items()
-    }
 
 
 def _evidence(
@@ -149,7 +131,7 @@ def _evidence(
     passage = np.zeros(len(PASSAGE_FEATURES), dtype=np.float32)
     spans = asked.offsets.tolist()
     by_token = _normalised(question.weigh(weights, spans))
-    beyond = _normalised(question.weigh(_beyond(question, reading.title), spans))
+    beyond = _normalised(question.weigh(beyond_title(question, reading.title), spans))
     asking = _unit(asked.vectors)
     best = np.full(len(asking), -1.0, dtype=np.float32)
     for shown in seen:
@@ -167,15 +149,23 @@ def _evidence(
             strips[index, 0] = float(_unit(mean) @ asked.pooled)
             strips[index, 1] = float(most @ by_token)
             strips[index, 2] = float(most @ beyond)
-    named = [_lexical(question, weights, reading, index, strips) for index in range(len(strips))]
+    for index, piece in enumerate(reading.pieces):
+        if piece.empty:
+            strips[index] = 0.0
+        else:
+            strips[index, 3:] = lexical_row(question, weights, piece)
     held = frozenset().union(
         reading.title, *(piece.terms | piece.around for piece in reading.pieces)
     )
     passage[1] = strips[:, 0].max(initial=0.0)
-    passage[2] = float(best @ by_token) if any(named) and len(best) else 0.0
-    passage[3] = _share(weights, held)
-    passage[4] = _named(question, held)
-    passage[5] = _numbers(question, held)
+    passage[2] = (
+        float(best @ by_token)
+        if len(best) and not all(piece.empty for piece in reading.pieces)
+        else 0.0
+    )
+    passage[3] = share(weights, held)
+    passage[4] = share_of_names(question, held)
+    passage[5] = share_of_numbers(question, held)
     return Evidence(
         reading=reading,
         windows=tuple(seen),
@@ -183,12 +173,6 @@ def _evidence(
         passage=passage,
         missing=tuple(sorted(question.named - held)),
     )
-
-
-def _beyond(question: Question, title: frozenset[str]) -> dict[str, float]:
-    """Return the rarity of the terms that the title does not hold; of all where it holds all."""
-    left = {term: 0.0 if term in title else rarity for term, rarity in question.rarity.items()}
-    return left if any(left.values()) else question.rarity
 
 
 def _seen(reading: Reading, window: Window, tokens: TokenVectors) -> SeenWindow:
@@ -214,43 +198,6 @@ def _similarity(asked: TokenVectors, tokens: TokenVectors, alive: "NDArray[np.bo
         return float(tokens.pooled @ asked.pooled)
     rest = tokens.vectors[alive]
     return float(_unit(rest.mean(axis=0)) @ asked.pooled) if len(rest) else 0.0
-
-
-def _lexical(
-    question: Question,
-    weights: dict[str, float],
-    reading: Reading,
-    index: int,
-    strips: "NDArray[np.float32]",
-) -> bool:
-    """Fill in the strip's features that need no vectors; return whether it is evidence at all."""
-    piece = reading.pieces[index]
-    if piece.empty:
-        strips[index] = 0.0
-        return False
-    strips[index, 3] = _share(weights, piece.terms | piece.around)
-    strips[index, 4] = _named(question, piece.terms | piece.around)
-    strips[index, 5] = piece.fits
-    new = len(piece.terms - question.rarity.keys())
-    strips[index, 6] = new / max(1, len(piece.terms))
-    strips[index, 7] = math.log1p(len(piece.terms))
-    return True
-
-
-def _share(weights: dict[str, float], held: frozenset[str]) -> float:
-    total = sum(weights.values())
-    return sum(weight for term, weight in weights.items() if term in held) / total if total else 0.0
-
-
-def _named(question: Question, held: frozenset[str]) -> float:
-    if not question.named:
-        return _NO_NAMES
-    return len(question.named & held) / len(question.named)
-
-
-def _numbers(question: Question, held: frozenset[str]) -> float:
-    asked = {term for term in question.named if any(map(str.isdigit, term))}
-    return len(asked & held) / len(asked) if asked else 1.0
 
 
 def _normalised(weights: Sequence[float]) -> "NDArray[np.float32]":

@@ -3,9 +3,11 @@
 import dataclasses
 import random
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from crag_graph.evaluators.local_pairs import INPUTS, Pair, stack
@@ -27,9 +29,12 @@ WEIGHTS = {
     "noveleval": 0.3,
 }
 _TIMES = {"wikiqa": 2, "hotpot": 3, "musique": 2}
-_POSITIVE, _NEGATIVE = 2, 4
+_POSITIVE, _NEGATIVE = 2, 5
 _MOST_TOKENS = 260
-_DROPPED = 0.25
+# How many strips that do not answer are hidden on average, and how many tokens of either text: with
+# all of them in sight the network learns the passages by heart.
+_STRIPS_HIDDEN = 0.25
+_TOKENS_HIDDEN, _ASKED_HIDDEN = 0.15, 0.1
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -92,9 +97,24 @@ def batches(groups: Sequence[Group], size: int, draw: random.Random) -> Iterator
             yield items
 
 
-def tensors(items: Sequence[Pair]) -> list[Tensor]:
+def tensors(pairs: Sequence[Pair]) -> list[Tensor]:
     """Return the network's inputs for the pairs."""
-    arrays = stack(items)
+    return _tensors(stack(pairs))
+
+
+def hidden_tensors(pairs: Sequence[Pair], draw: np.random.Generator) -> list[Tensor]:
+    """Return the same with some of the tokens hidden, at random."""
+    arrays = stack(pairs)
+    alive, asked = arrays["passage_alive"], arrays["question_alive"]
+    share = 2 * _TOKENS_HIDDEN * draw.random((len(pairs), 1))
+    alive &= draw.random(alive.shape) > share
+    asked &= draw.random(asked.shape) > _ASKED_HIDDEN
+    for mask in (alive, asked):
+        mask[:, 0] |= ~mask.any(axis=1)
+    return _tensors(arrays)
+
+
+def _tensors(arrays: dict[str, NDArray[Any]]) -> list[Tensor]:
     return [torch.from_numpy(arrays[name]) for name in INPUTS]
 
 
@@ -144,7 +164,7 @@ def _item(
     if len(pair.owned) > 2:  # two strips explain each other
         for place, label in enumerate(labels):
             hideable = not label and (labelled or not candidate.label)
-            if hideable and draw.random() < 2 * _DROPPED * draw.random():
+            if hideable and draw.random() < 2 * _STRIPS_HIDDEN * draw.random():
                 kept[place] = False
                 alive[slice(*pair.owned[place])] = False
     if not alive.any() or not any(kept):

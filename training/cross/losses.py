@@ -10,6 +10,8 @@ from training.cross.batches import Item
 
 _HIDDEN = -1e4
 _SMOOTHED = 0.02
+# How sharply the soft maximum over candidates picks the best one.
+_SHARPNESS = 4.0
 
 
 def loss_of(items: Sequence[Item], passages: Tensor, strips: Sequence[Tensor]) -> Tensor:
@@ -35,6 +37,8 @@ def loss_of(items: Sequence[Item], passages: Tensor, strips: Sequence[Tensor]) -
             torch.tensor((1.0 if no else 0.5) / max(1, yes)),
             torch.tensor((1.0 if yes else 0.5) / max(1, no)),
         )
+        if no:
+            total = total + weight * _pooled(passages[mine], answering)
         if yes and no:
             total = total + weight * _listwise(passages[mine], answering)
         if len(places) > 1:
@@ -87,6 +91,16 @@ def _across(items: Sequence[Item], strips: Sequence[Tensor]) -> Tensor:
     if not truth.any() or not (seen & ~truth).any():
         return torch.zeros(())
     return _listwise(torch.cat(list(strips)).masked_fill(~seen, _HIDDEN), truth)
+
+
+def _pooled(logits: Tensor, answering: Tensor) -> Tensor:
+    """Return the loss of "does any of them answer?", with the passages that answer and without."""
+    without = torch.logsumexp(_SHARPNESS * logits[~answering], 0) / _SHARPNESS
+    total = 0.5 * functional.softplus(without)
+    if answering.any():
+        whole = torch.logsumexp(_SHARPNESS * logits, 0) / _SHARPNESS
+        total = total + 0.5 * functional.softplus(-whole)
+    return total
 
 
 def _listwise(logits: Tensor, truth: Tensor) -> Tensor:

@@ -21,10 +21,10 @@ _FAR = 4.0
 class Shape:
     """The size of the network."""
 
-    width: int = 128
+    width: int = 64
     layers: int = 2
     heads: int = 4
-    dropout: float = 0.15
+    dropout: float = 0.3
 
 
 class _Layer(nn.Module):
