@@ -23,8 +23,8 @@ COLLECTION = "handbook"
 QUESTIONS = (
     # The handbook says it in so many words.
     "How many characters may a web search query have at most?",
-    # The handbook speaks of one, but not of its memory.
-    "How much memory does a Qdrant server need?",
+    # The handbook speaks of one, but not of its price.
+    "What does a Qdrant server cost?",
     # The handbook knows nothing of it.
     "Who painted the ceiling of the Sistine Chapel?",
 )

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _QUESTION = "Which valve closes first?"
 _ANSWER = "The inlet valve closes first."
+_TO_TRAIN = "install the package crag-graph-evaluator, from evaluator-model in the repository"
 
 
 def tell_evaluator(environment: Environment, *, online: bool) -> str:
@@ -66,6 +67,7 @@ def _told(evaluator: RetrievalEvaluator, environment: Environment, *, online: bo
     from crag_graph.evaluators.cached import CachedEvaluator
     from crag_graph.evaluators.cascade import CascadeEvaluator
     from crag_graph.evaluators.cross_encoder import ScoringEvaluator
+    from crag_graph.evaluators.local import LocalEvaluator
 
     if isinstance(evaluator, CachedEvaluator):
         evaluator = evaluator.inner
@@ -75,6 +77,8 @@ def _told(evaluator: RetrievalEvaluator, environment: Environment, *, online: bo
         return f"cascade: {first}; in the grey band {then}"
     if isinstance(evaluator, ScoringEvaluator):
         return _tried(evaluator, online=online)
+    if isinstance(evaluator, LocalEvaluator):
+        return "local" if evaluator.trained else f"local, without its trained model ({_TO_TRAIN})"
     if evaluator.name != "llm":
         return evaluator.name
     if not online or environment.evaluator_model == environment.chat_model:

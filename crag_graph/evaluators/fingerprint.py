@@ -12,21 +12,18 @@ from crag_graph.settings import Settings
 def fingerprint_of(evaluator: RetrievalEvaluator, settings: Settings) -> str:
     """Return a text that changes when an evaluator's scores may change; it begins with its name.
 
-    An evaluator says so itself in a method `fingerprint(settings)`, as the one that asks a language
-    model does with mode, model and prompt. For the local one it follows from the files of its fit,
-    for any other from its class and the version of this package. May read files.
+    An evaluator says so itself in a method `fingerprint(settings)`: the one that asks a language
+    model with mode, model and prompt, the local one with the files of its fit and its trained
+    model. For any other it follows from its class and the version of this package. May read files.
     """
     own = getattr(evaluator, "fingerprint", None)
     if callable(own):
         return str(own(settings))
-    kind = type(evaluator)
-    if kind.__module__ == "crag_graph.evaluators.local":
-        return f"{evaluator.name}:{_digest_of_fit()}"
-    return f"{evaluator.name}:{kind.__qualname__}:{version('crag-graph')}"
+    return f"{evaluator.name}:{type(evaluator).__qualname__}:{version('crag-graph')}"
 
 
 @functools.cache
-def _digest_of_fit() -> str:
+def digest_of_fit() -> str:
     """Return a digest of the committed files that the local evaluator's scores follow from."""
     digest = hashlib.sha256()
     for path in sorted(Path(__file__).parent.glob("local*")):

@@ -7,11 +7,13 @@ from typing import Literal
 
 from crag_graph.budget import Budget
 from crag_graph.evaluators.base import Evaluation, Passage
+from crag_graph.evaluators.fingerprint import digest_of_fit
 from crag_graph.evaluators.local_cross import CrossEncoder, find_model
 from crag_graph.evaluators.local_features import STRIP_FEATURES, Evidence, gather
 from crag_graph.evaluators.local_fit import FIT, Judgement, load_fit
 from crag_graph.evaluators.local_question import Question
 from crag_graph.models.local.minilm import MiniLM, processors, shared_minilm
+from crag_graph.models.local.remembered import RememberedVectors
 from crag_graph.settings import Settings
 from crag_graph.state import Grade
 
@@ -37,6 +39,8 @@ class LocalEvaluator:
     together and is averaged with that: it tells more often whether a sentence answers, or is only
     on the topic.
 
+    Passages that were read a short while ago are not encoded again.
+
     Args:
         model: The encoder; None takes the process's own, which embeddings use, too.
         fit: The file of weights.
@@ -45,6 +49,7 @@ class LocalEvaluator:
     """
 
     name = "local"
+    asks_model = False
 
     def __init__(
         self,
@@ -53,10 +58,20 @@ class LocalEvaluator:
         fit: Path = FIT,
         cross: Path | Literal["installed"] | None = "installed",
     ) -> None:
-        self._model = model or shared_minilm()
+        self._encoder = RememberedVectors(model or shared_minilm())
         self._fit_file = fit
         folder = find_model() if cross == "installed" else cross
         self._cross = CrossEncoder(folder, threads=processors()) if folder else None
+
+    @property
+    def trained(self) -> bool:
+        """Whether the trained cross-encoder takes part."""
+        return self._cross is not None
+
+    def fingerprint(self, settings: Settings) -> str:  # noqa: ARG002  # no setting changes a score
+        """Return what the scores depend on: the fit and the code that reads, and the model."""
+        model = self._cross.digest() if self._cross else "evidence"
+        return f"{self.name}:{digest_of_fit()}:{model}"
 
     def evaluate(
         self,
@@ -73,7 +88,7 @@ class LocalEvaluator:
             ConfigurationError: The encoder's weights are missing or not the known ones.
         """
         budget.spend()
-        gathered = gather(question, passages, self._model)
+        gathered = gather(question, passages, self._encoder)
         asked, found = gathered.question, gathered.passages
         fit = load_fit(self._fit_file)
         judged = [fit.judge(evidence, readable=asked.latin) for evidence in found]
@@ -82,7 +97,8 @@ class LocalEvaluator:
         both = list(zip(found, judged, strict=True))
         return Evaluation(
             grades=[self._grade(asked, evidence, judgement) for evidence, judgement in both],
-            strip_scores={
+            strip_scores={key: 0.0 for one in found for key in one.reading.withheld if key}
+            | {
                 piece.id: score
                 for evidence, judgement in both
                 for piece, score in zip(evidence.reading.pieces, judgement.strips, strict=True)
@@ -105,7 +121,7 @@ class LocalEvaluator:
         )
 
     def _grade(self, asked: Question, evidence: Evidence, judgement: Judgement) -> Grade:
-        scored = bool(evidence.reading.pieces)
+        scored = bool(evidence.reading.pieces or evidence.reading.withheld)
         return Grade(
             document_id=evidence.reading.passage.id,
             score=round(judgement.score, 4) if scored else None,
@@ -119,7 +135,8 @@ class LocalEvaluator:
 def _reason(asked: Question, evidence: Evidence, judgement: Judgement) -> str:
     """Return one clause that says what the score rests on."""
     if judgement.best < 0:
-        return "it only repeats the question"
+        only = "gives orders to its reader" if evidence.reading.withheld else "repeats the question"
+        return f"it only {only}"
     row = dict(zip(STRIP_FEATURES, evidence.strips[judgement.best].tolist(), strict=True))
     best = f"best strip {judgement.strips[judgement.best]:.2f}"
     clauses = []

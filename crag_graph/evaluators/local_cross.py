@@ -86,6 +86,13 @@ class CrossEncoder:
                 found[at] = _combine(scores, gathered.passages[at].reading.pieces, judgement, mine)
         return found
 
+    def digest(self) -> str:
+        """Return a digest of the model and of how its logits become scores."""
+        try:
+            return hashlib.sha256((self._folder / "scores.json").read_bytes()).hexdigest()[:12]
+        except OSError:
+            return "missing"
+
     def _load(self) -> tuple[Any, CrossScores]:
         if self._session is None or self._scores is None:
             with self._lock:

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from crag_graph.evaluators.base import Passage
 from crag_graph.evaluators.local_pieces import Reading, Window, read_passage, windows
@@ -15,7 +15,7 @@ from crag_graph.evaluators.local_terms import (
     share_of_numbers,
     term_weights,
 )
-from crag_graph.models.local.minilm import MiniLM, TokenVectors
+from crag_graph.models.local.minilm import Keep, TokenVectors
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,6 +39,22 @@ PASSAGE_FEATURES = (
     "named",  # share of the question's names and numbers in the passage and its title
     "numbers",  # share of its numbers and codes alone; 1 where it has none
 )
+
+
+class Encoder(Protocol):
+    """What token vectors come from."""
+
+    def token_vectors(self, texts: Sequence[str], *, keep: Keep) -> list[TokenVectors]:
+        """Return the token vectors of `texts`, in their order."""
+        ...
+
+    def token_ids(self, text: str) -> list[int]:
+        """Return the ids of the tokens of `text`."""
+        ...
+
+    def count_tokens(self, text: str) -> int:
+        """Return the number of tokens of `text`."""
+        ...
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -94,7 +110,7 @@ class Gathered:
     passages: tuple[Evidence, ...]
 
 
-def gather(question: str, passages: Sequence[Passage], model: MiniLM) -> Gathered:
+def gather(question: str, passages: Sequence[Passage], model: Encoder) -> Gathered:
     """Return the question taken apart, and the evidence of each passage, in their order.
 
     The question and all passages go through the encoder once, in batches of like length.

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from crag_graph.evaluators.base import Passage
 from crag_graph.evaluators.local_echo import find_echoes
 from crag_graph.evaluators.local_question import Question, fits_kind
+from crag_graph.models.injection import addresses_reader
 from crag_graph.state import Strip
 from crag_graph.text.strips import strip_context
 from crag_graph.text.terms import Word, content_words
@@ -66,12 +67,14 @@ class Reading:
         pieces: The strips that are read, in the order of the text; none of a blank passage.
         title: The terms of its title.
         skipped: How many strips are not read, since the passage is too long.
+        withheld: The ids of strips that are not read, since they give orders to their reader.
     """
 
     passage: Passage
     pieces: tuple[Piece, ...]
     title: frozenset[str]
     skipped: int = 0
+    withheld: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -92,6 +95,8 @@ def read_passage(question: Question, passage: Passage) -> Reading:
         (strip["start"], strip["end"], strip) for strip in passage.strips if strip["text"].strip()
     ]
     spans = spans or [(0, min(len(passage.text), _MOST_CHARACTERS), None)]
+    orders = [span for span in spans if addresses_reader(passage.text[span[0] : span[1]])]
+    spans = [span for span in spans if span not in orders]
     chosen = spans
     if estimate_tokens(passage.text) > _MOST_TOKENS:
         wanted = _promising(question, [passage.text[start:end] for start, end, _ in spans])
@@ -101,7 +106,13 @@ def read_passage(question: Question, passage: Passage) -> Reading:
         _piece(question, passage.text[start:end], start, _around(passage, strip) | title, strip)
         for start, end, strip in chosen
     )
-    return Reading(passage=passage, pieces=pieces, title=title, skipped=len(spans) - len(chosen))
+    return Reading(
+        passage=passage,
+        pieces=pieces,
+        title=title,
+        skipped=len(spans) - len(chosen),
+        withheld=tuple(strip["id"] if strip else "" for _, _, strip in orders),
+    )
 
 
 def windows(reading: Reading, count_tokens: Callable[[str], int]) -> list[Window]:
