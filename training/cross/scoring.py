@@ -15,8 +15,9 @@ from training.models import Logistic, fit_logistic
 
 _BATCH = 24
 _NOTHING = -9.0
-CALIBRATED = {"nq": 1.0, "wikiqa": 1.0, "hotpot": 0.5, "xquad": 0.5, "musique": 0.3, "pubmed": 0.3}
-"""The sets that scores are calibrated on, and how much each counts, whatever its size."""
+_ROUNDS = 3
+CALIBRATED = ("nq", "wikiqa", "hotpot", "xquad", "musique", "pubmed")
+"""The sets that scores are calibrated on; questions count alike, and so do both answers."""
 STRIPS = {"qed": 1.0, "hotpot": 1.0, "wikiqa": 1.0, "nq": 0.5}
 
 Array = NDArray[np.float64]
@@ -66,20 +67,28 @@ def fit_scores(examples: Sequence[Example], said: Sequence[Said]) -> dict[str, A
     A passage's score is the probability that a question whose best passage has this score can be
     answered, where one question in two can be; it averages the cross-encoder with the evidence.
     """
+    passage = Logistic(bias=0.0, weights=np.array([0.2, 1.0]))
+    for _ in range(_ROUNDS):
+        passage = _fit_passage(examples, said, passage)
+    return {
+        "passage": passage.fields(("cross", "first")),
+        "strip": _fit_strips(examples, said, passage).fields(("cross", "evidence", "passage")),
+    }
+
+
+def _fit_passage(examples: Sequence[Example], said: Sequence[Said], before: Logistic) -> Logistic:
+    """Return the model over the candidates that `before` calls the best of each question."""
     rows, labels, names = [], [], []
     for example, one in zip(examples, said, strict=True):
         if example.set in CALIBRATED and example.answerable is not None:
             first = np.array([candidate.logit for candidate in example.candidates])
             both = np.stack([one.passages, np.maximum(first, _NOTHING)], axis=1)
-            rows.append(both[np.argmax(both.sum(axis=1))])
+            rows.append(both[np.argmax(before(both))])
             labels.append(float(example.answerable))
             names.append(example.set)
-    weights = balanced(names, labels, CALIBRATED)
-    passage = fit_logistic(np.array(rows), np.array(labels), weights, positive=True)
-    return {
-        "passage": passage.fields(("cross", "first")),
-        "strip": _fit_strips(examples, said, passage).fields(("cross", "evidence", "passage")),
-    }
+    sizes = {name: names.count(name) / 300 for name in set(names)}
+    weights = balanced(names, labels, sizes)
+    return fit_logistic(np.array(rows), np.array(labels), weights, positive=True)
 
 
 def _fit_strips(examples: Sequence[Example], said: Sequence[Said], passage: Logistic) -> Logistic:
@@ -108,5 +117,5 @@ def balanced(names: Sequence[str], labels: Sequence[float], shares: dict[str, fl
         for label in (0.0, 1.0):
             chosen = (known == name) & (truth == label)
             if chosen.any():
-                weights[chosen] = share * min(300, 5 * chosen.sum()) / chosen.sum()
+                weights[chosen] = share * 300 / chosen.sum()
     return weights
