@@ -23,26 +23,29 @@ class Asked:
         passages: The candidates.
         needed: The ids of those that the answer needs.
         truth: What should be done with them.
-        fitted: Whether the band may be chosen on it.
+        half: Which half of the questions it is in, 0 or 1.
     """
 
     question: str
     passages: tuple[Passage, ...]
     needed: frozenset[str]
     truth: Action
-    fitted: bool
+    half: int
 
 
 def read_asked(folder: Path, *, most: int) -> list[Asked]:
-    """Return the questions of all sets, at most `most` of each single-step set."""
+    """Return questions that nothing was fitted on, at most `most` of each single-step set."""
     found: list[Asked] = []
-    for name in ("hotpot_100", "musique_100"):
-        for row in read_rows(folder, name):
-            found.extend(_steps(name, row))
-    for name in ("wikiqa_dev", "xquad_en"):
-        rows = sorted(read_rows(folder, name), key=lambda row: _hash(row["question"]))
-        for row in rows[:most]:
-            found.extend(_single(name, row))
+    for name, make in (
+        ("hotpot_100", _steps),
+        ("musique_100", _steps),
+        ("wikiqa_dev", _single),
+        ("xquad_en", _single),
+    ):
+        rows = [row for row in read_rows(folder, name) if _fold(row["question"]) not in FITTED]
+        rows.sort(key=lambda row: _hash(row["question"]))
+        for row in rows if make is _steps else rows[:most]:
+            found.extend(make(name, row))
     return found
 
 
@@ -90,8 +93,12 @@ def _asked(
         passages=(*others[:room], *gold),
         needed=frozenset(passage.id for passage in gold),
         truth=truth,
-        fitted=_hash(question) % FOLDS in FITTED,
+        half=_fold(question) % 2,
     )
+
+
+def _fold(question: str) -> int:
+    return _hash(question) % FOLDS
 
 
 def _hash(question: str) -> int:

@@ -20,9 +20,10 @@ class CascadeEvaluator:
 
     The aggregate of the run (best, mean or k-th best grade) is what the verdict is made of, so it
     is what the band is compared with: where it reaches `settings.grey_upper`, or is not above
-    `settings.grey_lower`, the grades of `first` stand and no model is asked. Unset, the band is the
-    stretch between the thresholds, where `first` alone would say ambiguous. `then` is asked, too,
-    when `first` failed, or calls incorrect what it could not grade in part.
+    `settings.grey_lower`, the grades of `first` stand and no model is asked. Unset, the band
+    reaches from each threshold halfway to the end of the scale, since a score just beyond a
+    threshold is no surer than one just before it (`benchmarks.cascade` measures it). `then` is
+    asked, too, when `first` failed, or calls incorrect what it could not grade in part.
 
     All grades and strips come from the one that decided. Where `then` fails, those of `first` stand
     and a note says so; of a passage that `then` alone could not grade, the grade of `first` stands.
@@ -109,12 +110,13 @@ class CascadeEvaluator:
     def _band(self, settings: Settings) -> Thresholds:
         """Return the ends of the grey band as thresholds, with the aggregate of the run."""
         thresholds = self._thresholds(settings)
-        upper = thresholds.upper if settings.grey_upper is None else settings.grey_upper
-        lower = thresholds.lower if settings.grey_lower is None else settings.grey_lower
+        upper, lower = settings.grey_upper, settings.grey_lower
+        upper = (1 + thresholds.upper) / 2 if upper is None else upper
+        lower = thresholds.lower / 2 if lower is None else lower
         if lower > upper:
             raise ConfigurationError(
-                f"grey_lower ({lower:g}) is above grey_upper ({upper:g}); unset ones are the "
-                f"thresholds of profile {thresholds.profile!r}"
+                f"grey_lower ({lower:g}) is above grey_upper ({upper:g}); an unset one follows "
+                f"from the thresholds of profile {thresholds.profile!r}"
             )
         return dataclasses.replace(thresholds, upper=upper, lower=lower)
 

@@ -10,8 +10,9 @@ class CascadeKnobs(BaseModel):
 
     grey_upper: float | None = knob(
         "Top of the grey band",
-        "A cascade trusts its first evaluator where the aggregate reaches this; unset: the upper "
-        "threshold. Higher: more model calls. Of no effect without CRAG_EVALUATOR=cascade.",
+        "A cascade trusts its first evaluator where the aggregate reaches this; unset: halfway "
+        "from the upper threshold to 1. Higher: more model calls. Of no effect without "
+        "CRAG_EVALUATOR=cascade.",
         "evaluate",
         "web_search",
         ge=0,
@@ -20,8 +21,8 @@ class CascadeKnobs(BaseModel):
     )
     grey_lower: float | None = knob(
         "Bottom of the grey band",
-        "A cascade trusts its first evaluator where the aggregate is not above this; unset: the "
-        "lower threshold. Lower: more model calls.",
+        "A cascade trusts its first evaluator where the aggregate is not above this; unset: "
+        "halfway from the lower threshold to 0. Lower: more model calls.",
         "evaluate",
         "web_search",
         ge=0,

@@ -61,15 +61,15 @@ def evaluate(first, then, given=None, *, budget=None, **settings):
 
 @pytest.mark.parametrize(
     ("best", "asked"),
-    [(0.95, False), (0.7, False), (0.69, True), (0.31, True), (0.3, False), (0.05, False)],
+    [(0.95, False), (0.85, False), (0.84, True), (0.16, True), (0.15, False), (0.05, False)],
 )
-def test_the_model_is_asked_between_the_thresholds_alone(best, asked):
+def test_the_model_is_asked_in_the_grey_band_alone(best, asked):
     then = Paid(lambda _: 0.9)
     found = evaluate(local({"D1": best, "D2": 0.01}), then)
     assert bool(then.asked) is asked
     assert found.decided_by == ("model" if asked else "local")
     assert found.usage.get("llm_calls", 0) == int(asked)
-    assert f"local {best:.2f} is {'in' if asked else 'outside of'} the grey band 0.30–0.70" in (
+    assert f"local {best:.2f} is {'in' if asked else 'outside of'} the grey band 0.15–0.85" in (
         found.why
     )
 
@@ -82,6 +82,8 @@ def test_the_model_is_asked_between_the_thresholds_alone(best, asked):
         ({"grey_upper": 0.95}, True),
         ({"grey_lower": 0.5, "grey_upper": 0.6}, False),
         ({"upper": 0.9}, True),
+        ({}, False),
+        ({"upper": 0.5, "grey_lower": 0.0}, False),
         ({"profile": "medical"}, True),  # of two passages needed, one is there
     ],
 )
@@ -97,9 +99,9 @@ def test_grades_and_strips_come_from_the_stage_that_decided():
     assert {grade["evaluator"] for grade in found.grades} == {"model"}
     assert set(found.strip_scores.values()) == {0.9}
     assert found.search_query == "ferry times"
-    clear = evaluate(local(lambda _: 0.8), Paid(lambda _: 0.2), given)
+    clear = evaluate(local(lambda _: 0.9), Paid(lambda _: 0.2), given)
     assert {grade["evaluator"] for grade in clear.grades} == {"local"}
-    assert set(clear.strip_scores.values()) == {0.8}
+    assert set(clear.strip_scores.values()) == {0.9}
 
 
 FAILURES = [
@@ -192,9 +194,9 @@ def test_web_pages_are_put_to_the_model_only_if_none_was_asked_before():
 
 def test_an_impossible_band_is_named():
     with pytest.raises(ConfigurationError, match="grey_lower"):
-        Settings(grey_lower=0.8, grey_upper=0.2)
-    with pytest.raises(ConfigurationError, match=r"grey_lower \(0.3\) is above grey_upper \(0.2\)"):
-        evaluate(local(lambda _: 0.5), Paid(lambda _: 0.9), grey_upper=0.2)
+        Settings(grey_lower=0.8, grey_upper=0.1)
+    with pytest.raises(ConfigurationError, match=r"grey_lower \(0.15\) is above"):
+        evaluate(local(lambda _: 0.5), Paid(lambda _: 0.9), grey_upper=0.1)
     with pytest.raises(ConfigurationError, match="grey_upper"):
         Settings(grey_upper=1.5)
 
@@ -212,7 +214,7 @@ def test_the_decision_card_says_who_decided_and_why():
     state = graph.invoke({"question": QUESTION})
     stage = state["decision"]["stages"]["evaluate"]
     assert stage["decided"] == "model"
-    assert stage["why"].startswith("local 0.50 is in the grey band 0.30–0.70: model decides")
+    assert stage["why"].startswith("local 0.50 is in the grey band 0.15–0.85: model decides")
     assert state["decision"]["evaluator"] == "cascade"
     assert state["usage"]["llm_calls"] == 1
     assert "fallbacks" not in stage

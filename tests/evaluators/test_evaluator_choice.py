@@ -113,12 +113,12 @@ def test_the_band_of_a_cascade_follows_the_profiles_of_the_services(tmp_path):
     given = Services.from_env(
         {"CRAG_HOME": str(tmp_path), "CRAG_EVALUATOR": "cascade"} | KEYS,
         profiles=PROFILES | {"narrow": narrow},
-        local_evaluator=StubEvaluator(lambda _: 0.6, name="local"),
+        local_evaluator=StubEvaluator(lambda _: 0.8, name="local"),
     )
     found = given.evaluator.get().evaluate(
         QUESTION, passages(), settings=Settings(profile="narrow"), budget=Budget()
     )
-    assert "outside of the grey band 0.45–0.55" in found.why
+    assert "outside of the grey band 0.23–0.78" in found.why
 
 
 def test_the_password_of_a_cache_is_not_shown():
