@@ -6,7 +6,11 @@ from crag_graph.settings.knob import knob
 
 
 class EvidenceKnobs(BaseModel):
-    """Which strips are kept."""
+    """Which strips are kept.
+
+    The defaults of floor and top k come from labelled sentences (`python -m benchmarks.strips`): of
+    those that keep recall, the ones that keep the least text.
+    """
 
     strip_floor: float = knob(
         "Strip floor",
@@ -15,7 +19,7 @@ class EvidenceKnobs(BaseModel):
         "web_search",
         ge=0,
         le=1,
-        default=0.3,
+        default=0.4,
     )
     strip_top_k: int = knob(
         "Strips kept",
@@ -24,7 +28,7 @@ class EvidenceKnobs(BaseModel):
         "web_search",
         ge=1,
         le=200,
-        default=12,
+        default=8,
     )
     evidence_tokens: int = knob(
         "Evidence budget",

@@ -278,7 +278,7 @@ def test_the_gate_judges_by_the_question_and_not_by_the_query():
 
 
 @pytest.mark.parametrize(
-    ("score", "kept"), [(0.9, True), (0.31, True), (0.3, False), (None, False)]
+    ("score", "kept"), [(0.9, True), (0.4, True), (0.39, False), (0.3, False), (None, False)]
 )
 def test_what_the_gate_does_not_let_through_is_not_used(score, kept):
     made = world(local_evaluator=StubEvaluator(lambda _: score, name="gate"))
