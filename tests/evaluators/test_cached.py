@@ -6,6 +6,7 @@ import sqlite3
 import threading
 
 import pytest
+from blockbuster import blockbuster_ctx
 
 from crag_graph.budget import Budget
 from crag_graph.errors import ConfigurationError, EvaluationError
@@ -14,9 +15,12 @@ from crag_graph.evaluators.cached import cached
 from crag_graph.evaluators.cached_backends import BoundedMemory, JSONSerializer
 from crag_graph.evaluators.cached_grades import CachedEvaluator
 from crag_graph.evaluators.cached_store import GradeStore, grade_store
+from crag_graph.evaluators.cascade import CascadeEvaluator
 from crag_graph.evaluators.cross_encoder import ScoringEvaluator
 from crag_graph.evaluators.local import LocalEvaluator
 from crag_graph.graph import build_graph
+from crag_graph.models.scorers.hosted import HostedScorer
+from crag_graph.models.scorers.onnx import OnnxScorer
 from crag_graph.prompting import Prompts
 from crag_graph.settings import Settings
 from tests.fakes.collaborators import StubEvaluator, services
@@ -30,6 +34,7 @@ from tests.fakes.grading import (
     scores,
     statuses,
 )
+from tests.fakes.onnx_models import onnx_folder
 from tests.fakes.openai_server import OpenAIServer, as_json
 from tests.fakes.redis_server import RedisServer
 from tests.fakes.scorers import StubScorer
@@ -491,3 +496,28 @@ def test_what_a_cache_needs_is_named_with_its_extra(tmp_path, monkeypatch, name)
     with pytest.raises(ConfigurationError, match=r"crag-graph\[cache\]") as caught:
         grade_store(name, home=tmp_path)
     assert "TESTLEAK" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite", "redis"])
+def test_nothing_blocks_the_event_loop(tmp_path, kind):
+    """As the development server of LangGraph looks for it."""
+
+    async def ask(made):
+        with blockbuster_ctx():
+            for _ in range(2):
+                found = await made.aevaluate(
+                    QUESTION, passages(), settings=Settings(), budget=Budget()
+                )
+        return found
+
+    with RedisServer() as server, OpenAIServer(lambda _: GRADED) as model:
+        store = grade_store(server.url if kind == "redis" else kind, home=tmp_path)
+        pairs = ScoringEvaluator(OnnxScorer(onnx_folder(tmp_path / "m", {"nine": 0.5}), threads=1))
+        hosted = ScoringEvaluator(HostedScorer("m", base_url="http://127.0.0.1:9"))
+        cascade = CascadeEvaluator(pairs, cached(evaluator(model), store))
+        found = asyncio.run(ask(cascade))
+        assert found.decided_by == "llm"
+        assert found.usage["cache_hits"] == 3
+        assert asyncio.run(ask(cached(pairs, store))).usage["cache_hits"] == 3
+        with pytest.raises(EvaluationError):
+            asyncio.run(ask(hosted))
