@@ -32,6 +32,8 @@ _SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 # against 38 and 880 MB at 8192).
 _BATCH_TOKENS = 1024
 _QUERY_HEAD = 64
+# Read here and not with the other variables: the process has one model, whoever asks it first.
+_THREADS, _MOST_THREADS = "CRAG_SCORER_THREADS", 256
 
 Keep = Literal["start", "both_ends"]
 
@@ -185,7 +187,20 @@ def _pool(states: Any, mask: Any) -> Any:
 
 
 def processors() -> int:
-    """Return how many processors this process may use, at most 8."""
+    """Return how many threads a local model takes: `CRAG_SCORER_THREADS`, else the processors.
+
+    Without the variable those that this process may use count, at most 8.
+
+    Raises:
+        ConfigurationError: The variable is not a whole number from 1 to 256.
+    """
+    asked = os.environ.get(_THREADS, "").strip()
+    if asked:
+        if not asked.isascii() or not asked.isdigit() or not 1 <= int(asked) <= _MOST_THREADS:
+            raise ConfigurationError(
+                f"{_THREADS} must be a whole number from 1 to {_MOST_THREADS}, not {asked!r}"
+            )
+        return int(asked)
     usable = (
         os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
     )
