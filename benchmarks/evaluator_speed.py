@@ -83,7 +83,7 @@ def _cut(words: list[str], at: int) -> list[Passage]:
 
 
 def _files() -> list[Path]:
-    from crag_graph.evaluators.local_cross import find_model
+    from crag_graph.evaluators.local.cross import find_model
 
     folder = find_model()
     return [folder / "model.onnx", folder / "scores.json"] if folder else []

@@ -16,7 +16,7 @@ from crag_graph.search.base import WebSearch
 from crag_graph.settings import Settings, Thresholds
 
 if TYPE_CHECKING:
-    from crag_graph.evaluators.cached_store import GradeStore
+    from crag_graph.evaluators.cached.store import GradeStore
 
 SCORERS = ("cross-encoder", "t5", "rerank")
 EVALUATORS = (
@@ -122,7 +122,7 @@ def load_grade_store(environment: Environment) -> "GradeStore | None":
     """
     if environment.cache == "off":
         return None
-    from crag_graph.evaluators.cached_store import grade_store
+    from crag_graph.evaluators.cached.store import grade_store
 
     return grade_store(environment.cache, home=environment.home)
 

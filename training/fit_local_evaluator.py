@@ -4,7 +4,7 @@
 
 Needs scipy. `DIR` holds the labelled sets; questions are split 6 : 4 by a hash of their words, so
 that a question that is in two sets is on one side. `--write` replaces
-`crag_graph/evaluators/local_fit.json`; without it the fit is only reported. Takes about 7 minutes
+`crag_graph/evaluators/local/fit.json`; without it the fit is only reported. Takes about 7 minutes
 on two cores.
 
 1. A strip's evidence: a listwise logistic model over the strips of a passage that answers (which
@@ -29,13 +29,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crag_graph.evaluators.local_features import (
+from crag_graph.evaluators.local.features import (
     PASSAGE_FEATURES,
     STRIP_FEATURES,
     Evidence,
     gather,
 )
-from crag_graph.evaluators.local_fit import EVIDENCE, FIT, LEXICAL_FEATURES, lexical_features
+from crag_graph.evaluators.local.fit import EVIDENCE, FIT, LEXICAL_FEATURES, lexical_features
 from training.labelled import FITTED, Task, read_tasks
 from training.models import Logistic, fit_listwise, fit_logistic, fit_pooled
 from training.retrieval import encoder
@@ -180,7 +180,7 @@ def fit_lexical(seen: Sequence[Seen]) -> Logistic:
 
 
 def fit_all(seen: Sequence[Seen]) -> dict[str, Any]:
-    """Return the fields of `local_fit.json`."""
+    """Return the fields of `fit.json`."""
     models = fit_models(seen)
     calibrated = calibrate(seen)
     slope, shift = float(calibrated.weights[0]), calibrated.bias

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from crag_graph.budget import Budget
 from crag_graph.errors import CRAGError, EvaluationError, ModelError
 from crag_graph.evaluators.base import Evaluation, Passage
-from crag_graph.evaluators.llm_results import as_evaluation_error
+from crag_graph.evaluators.llm.results import as_evaluation_error
 from crag_graph.evaluators.pairs import Reader, Reading
 from crag_graph.models.scorers.base import PairScorer
 from crag_graph.settings import Settings

@@ -26,7 +26,7 @@ def fingerprint_of(evaluator: RetrievalEvaluator, settings: Settings) -> str:
 def digest_of_fit() -> str:
     """Return a digest of the committed files that the local evaluator's scores follow from."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("local*")):
+    for path in sorted((Path(__file__).parent / "local").iterdir()):
         if path.is_file():
             digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:12]

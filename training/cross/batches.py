@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from crag_graph.evaluators.local_pairs import INPUTS, Pair, stack
+from crag_graph.evaluators.local.pairs import INPUTS, Pair, stack
 from training.cross.examples import Candidate, Example, Window
 
 # How much each set counts, and how often its questions come in an epoch: those whose sentences are

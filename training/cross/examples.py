@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from crag_graph.evaluators.local_features import gather
-from crag_graph.evaluators.local_fit import load_fit
-from crag_graph.evaluators.local_pairs import Pair, pairs_of
+from crag_graph.evaluators.local.features import gather
+from crag_graph.evaluators.local.fit import load_fit
+from crag_graph.evaluators.local.pairs import Pair, pairs_of
 from training.labelled import Task, passage_of, read_rows, read_tasks, task_of
 from training.retrieval import candidates, encoder
 

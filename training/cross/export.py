@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from crag_graph.evaluators.local_cross import evidence_hash
-from crag_graph.evaluators.local_pairs import INPUTS, Pair
+from crag_graph.evaluators.local.cross import evidence_hash
+from crag_graph.evaluators.local.pairs import INPUTS, Pair
 from training.cross.batches import tensors
 from training.cross.network import Together
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from crag_graph.evaluators.local_features import PASSAGE_FEATURES, STRIP_FEATURES
+from crag_graph.evaluators.local.features import PASSAGE_FEATURES, STRIP_FEATURES
 from crag_graph.models.local.minilm import DIMENSION
 
 _PASSAGE = len(PASSAGE_FEATURES) + 1
@@ -58,7 +58,7 @@ class _Layer(nn.Module):
 
 
 class CrossNetwork(nn.Module):
-    """Reads what `crag_graph.evaluators.local_pairs.stack` makes, and gives logits.
+    """Reads what `crag_graph.evaluators.local.pairs.stack` makes, and gives logits.
 
     The token vectors of question and passage, each with what it has in common with the other text
     (its best match, late interaction, likeness to the whole), go through layers that attend over

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from crag_graph.evaluators.local_features import PASSAGE_FEATURES, STRIP_FEATURES
+from crag_graph.evaluators.local.features import PASSAGE_FEATURES, STRIP_FEATURES
 from training.cross.examples import Example
 from training.cross.scoring import Said
 from training.measures import auc, average_precision

@@ -12,7 +12,7 @@ from typing import Any
 from langgraph.cache.base import BaseCache
 
 from crag_graph.errors import ConfigurationError
-from crag_graph.evaluators.cached_backends import (
+from crag_graph.evaluators.cached.backends import (
     BoundedMemory,
     open_redis,
     open_sqlite,

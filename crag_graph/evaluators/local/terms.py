@@ -4,8 +4,8 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from crag_graph.evaluators.local_pieces import Piece, Reading
-from crag_graph.evaluators.local_question import Question
+from crag_graph.evaluators.local.pieces import Piece, Reading
+from crag_graph.evaluators.local.question import Question
 
 # The share of a term's weight that does not depend on how many of the candidate strips hold it.
 _FIXED_SHARE = 0.2

@@ -1,9 +1,9 @@
 """An evaluator with a cache in front of it."""
 
 from crag_graph.evaluators.base import QueryRewriter, RetrievalEvaluator, StripJudge
-from crag_graph.evaluators.cached_grades import CachedEvaluator
-from crag_graph.evaluators.cached_steps import CachedModel
-from crag_graph.evaluators.cached_store import GradeStore
+from crag_graph.evaluators.cached.grades import CachedEvaluator
+from crag_graph.evaluators.cached.steps import CachedModel
+from crag_graph.evaluators.cached.store import GradeStore
 
 __all__ = ["CachedEvaluator", "GradeStore", "cached"]
 

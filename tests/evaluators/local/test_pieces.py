@@ -4,8 +4,8 @@ from langchain_core.documents import Document
 
 from crag_graph.evaluators.base import Passage
 from crag_graph.evaluators.grading import as_passages
-from crag_graph.evaluators.local_pieces import read_passage, windows
-from crag_graph.evaluators.local_question import Question, read_question
+from crag_graph.evaluators.local.pieces import read_passage, windows
+from crag_graph.evaluators.local.question import Question, read_question
 from crag_graph.models.local.minilm import MAX_TOKENS, shared_minilm
 
 model = shared_minilm()

@@ -11,12 +11,12 @@ import pytest
 
 from crag_graph.budget import Budget
 from crag_graph.errors import ConfigurationError
-from crag_graph.evaluators import local_cross
 from crag_graph.evaluators.base import Evaluation, Passage
 from crag_graph.evaluators.local import LocalEvaluator
-from crag_graph.evaluators.local_cross import CrossEncoder, find_model
-from crag_graph.evaluators.local_features import PASSAGE_FEATURES, STRIP_FEATURES
-from crag_graph.evaluators.local_pairs import INPUTS, Pair, stack
+from crag_graph.evaluators.local import cross as local_cross
+from crag_graph.evaluators.local.cross import CrossEncoder, find_model
+from crag_graph.evaluators.local.features import PASSAGE_FEATURES, STRIP_FEATURES
+from crag_graph.evaluators.local.pairs import INPUTS, Pair, stack
 from crag_graph.settings import Settings
 from tests.fakes.grading import passages as passages_of
 

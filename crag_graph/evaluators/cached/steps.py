@@ -7,14 +7,14 @@ from typing import Any
 
 from crag_graph.budget import Budget
 from crag_graph.evaluators.base import Evaluation, Passage, Rewrite
-from crag_graph.evaluators.cached_entries import (
+from crag_graph.evaluators.cached.entries import (
     Keys,
     hashed,
     passage_hash,
     spans_of,
     strips_from,
 )
-from crag_graph.evaluators.cached_grades import CachedEvaluator, failed_note
+from crag_graph.evaluators.cached.grades import CachedEvaluator, failed_note
 from crag_graph.settings import Settings
 from crag_graph.state import NodeUsage
 from crag_graph.wording import counted

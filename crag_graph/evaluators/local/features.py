@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from crag_graph.evaluators.base import Passage
-from crag_graph.evaluators.local_pieces import Reading, Window, read_passage, windows
-from crag_graph.evaluators.local_question import Question, read_question
-from crag_graph.evaluators.local_terms import (
+from crag_graph.evaluators.local.pieces import Reading, Window, read_passage, windows
+from crag_graph.evaluators.local.question import Question, read_question
+from crag_graph.evaluators.local.terms import (
     beyond_title,
     lexical_row,
     share,

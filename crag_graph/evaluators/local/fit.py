@@ -1,6 +1,6 @@
 """The committed fit of the local evaluator: from evidence to scores.
 
-`local_fit.json` is written by `python -m training.fit_local_evaluator --data DIR`, which also says
+`fit.json` is written by `python -m training.fit_local_evaluator --data DIR`, which also says
 on which questions it was fitted and how well it does on others.
 """
 
@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from crag_graph.evaluators.local_features import PASSAGE_FEATURES, STRIP_FEATURES, Evidence
+from crag_graph.evaluators.local.features import PASSAGE_FEATURES, STRIP_FEATURES, Evidence
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-FIT = Path(__file__).with_name("local_fit.json")
+FIT = Path(__file__).with_name("fit.json")
 EVIDENCE = "best_strip"
 """The passage feature that is the best strip's own evidence, on the logit scale."""
 # Evidence of a strip by its terms alone: about what strips with none or all of them have otherwise.

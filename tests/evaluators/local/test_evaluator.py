@@ -9,10 +9,10 @@ from langchain_core.documents import Document
 
 from crag_graph.budget import Budget
 from crag_graph.errors import BudgetExceededError
-from crag_graph.evaluators import local
 from crag_graph.evaluators.base import Evaluation, Passage, RetrievalEvaluator
 from crag_graph.evaluators.grading import as_passages
 from crag_graph.evaluators.local import LocalEvaluator
+from crag_graph.evaluators.local import evaluator as local
 from crag_graph.settings import PROFILES, Settings
 
 QUESTION = "When was the Harwell dam built?"

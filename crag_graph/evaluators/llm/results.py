@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from crag_graph.errors import BudgetExceededError, CRAGError, EvaluationError, ModelError
-from crag_graph.evaluators.batching import Excerpt
-from crag_graph.evaluators.llm_grading import Verdict
+from crag_graph.evaluators.llm.batching import Excerpt
+from crag_graph.evaluators.llm.grading import Verdict
 from crag_graph.models.meter import Meter
 from crag_graph.settings import Scale, to_unit
 from crag_graph.state import Grade

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from crag_graph.errors import BudgetExceededError, CRAGError, ModelError
-from crag_graph.evaluators.batching import Excerpt, batches
-from crag_graph.evaluators.llm_forms import strips_form
-from crag_graph.evaluators.llm_grading import Grading
-from crag_graph.evaluators.llm_results import withheld_scores
+from crag_graph.evaluators.llm.batching import Excerpt, batches
+from crag_graph.evaluators.llm.forms import strips_form
+from crag_graph.evaluators.llm.grading import Grading
+from crag_graph.evaluators.llm.results import withheld_scores
 from crag_graph.models.fencing import Fence, numbered
 from crag_graph.models.plan import Plan, together
 from crag_graph.settings import to_unit

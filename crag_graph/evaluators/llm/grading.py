@@ -5,8 +5,8 @@ import math
 from collections.abc import Callable, Sequence
 
 from crag_graph.errors import BudgetExceededError, CRAGError, ModelError
-from crag_graph.evaluators.batching import Excerpt, batches
-from crag_graph.evaluators.llm_forms import Sheet
+from crag_graph.evaluators.llm.batching import Excerpt, batches
+from crag_graph.evaluators.llm.forms import Sheet
 from crag_graph.models.asking import Asker
 from crag_graph.models.fallback import first_that_answers
 from crag_graph.models.fencing import Fence

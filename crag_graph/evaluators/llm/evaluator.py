@@ -8,19 +8,19 @@ from langchain_core.language_models import BaseChatModel
 
 from crag_graph.budget import Budget
 from crag_graph.evaluators.base import Evaluation, Passage, Rewrite
-from crag_graph.evaluators.batching import Excerpt, excerpt
-from crag_graph.evaluators.llm_forms import (
+from crag_graph.evaluators.llm.batching import Excerpt, excerpt
+from crag_graph.evaluators.llm.forms import (
     Sheet,
     fused_form,
     grade_form,
     passage_form,
     strips_form,
 )
-from crag_graph.evaluators.llm_grading import Grading, grade
-from crag_graph.evaluators.llm_keys import options_of, shown_by
-from crag_graph.evaluators.llm_refining import refine
-from crag_graph.evaluators.llm_results import as_evaluation_error, grade_of, note_cuts, strip_scores
-from crag_graph.evaluators.llm_rewriting import in_words, rewrite
+from crag_graph.evaluators.llm.grading import Grading, grade
+from crag_graph.evaluators.llm.keys import options_of, shown_by
+from crag_graph.evaluators.llm.refining import refine
+from crag_graph.evaluators.llm.results import as_evaluation_error, grade_of, note_cuts, strip_scores
+from crag_graph.evaluators.llm.rewriting import in_words, rewrite
 from crag_graph.evaluators.query import own_query, usable_queries
 from crag_graph.models.asking import NOSTREAM, Asker, Backoff
 from crag_graph.models.forms import Form

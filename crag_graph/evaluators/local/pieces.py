@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from crag_graph.evaluators.base import Passage
-from crag_graph.evaluators.local_echo import find_echoes
-from crag_graph.evaluators.local_question import Question, fits_kind
+from crag_graph.evaluators.local.echo import find_echoes
+from crag_graph.evaluators.local.question import Question, fits_kind
 from crag_graph.models.injection import addresses_reader
 from crag_graph.state import Strip
 from crag_graph.text.strips import strip_context

@@ -1,7 +1,7 @@
 import pytest
 
-from crag_graph.evaluators.local_echo import find_echoes
-from crag_graph.evaluators.local_question import Question, fits_kind, rarity, read_question
+from crag_graph.evaluators.local.echo import find_echoes
+from crag_graph.evaluators.local.question import Question, fits_kind, rarity, read_question
 from crag_graph.models.local.minilm import shared_minilm
 from crag_graph.text.terms import content_words
 

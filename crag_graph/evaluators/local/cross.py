@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crag_graph.errors import ConfigurationError
-from crag_graph.evaluators.local_features import Gathered
-from crag_graph.evaluators.local_fit import FIT, Judgement, Linear, logistic
-from crag_graph.evaluators.local_pairs import Pair, pairs_of, stack
+from crag_graph.evaluators.local.features import Gathered
+from crag_graph.evaluators.local.fit import FIT, Judgement, Linear, logistic
+from crag_graph.evaluators.local.pairs import Pair, pairs_of, stack
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 PACKAGE = "crag-graph-evaluator"
 _MODULE = "crag_graph_evaluator"
-_CHECKOUT = Path(__file__).parents[2] / "evaluator-model" / _MODULE
+_CHECKOUT = Path(__file__).parents[3] / "evaluator-model" / _MODULE
 # Padded tokens a batch, so that activations stay in the processor's cache.
 _BATCH_TOKENS = 2048
 

@@ -14,12 +14,12 @@ from crag_graph.evaluators.base import (
     RetrievalEvaluator,
     asks_model,
 )
-from crag_graph.evaluators.cached_entries import (
+from crag_graph.evaluators.cached.entries import (
     Keys,
     entry_of,
     grade_from,
 )
-from crag_graph.evaluators.cached_store import GradeStore
+from crag_graph.evaluators.cached.store import GradeStore
 from crag_graph.evaluators.fingerprint import fingerprint_of
 from crag_graph.evaluators.grading import align_grades
 from crag_graph.settings import Settings

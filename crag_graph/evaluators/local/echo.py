@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import regex
 
-from crag_graph.evaluators.local_question import Question
+from crag_graph.evaluators.local.question import Question
 from crag_graph.text.terms import Word, content_terms
 
 _QUESTION = regex.compile(r"[^.!?。！？\n]*[?？؟]")

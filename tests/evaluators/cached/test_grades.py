@@ -12,9 +12,9 @@ from crag_graph.budget import Budget
 from crag_graph.errors import ConfigurationError, EvaluationError
 from crag_graph.evaluators.base import QueryRewriter, RetrievalEvaluator, StripJudge, asks_model
 from crag_graph.evaluators.cached import cached
-from crag_graph.evaluators.cached_backends import BoundedMemory, JSONSerializer
-from crag_graph.evaluators.cached_grades import CachedEvaluator
-from crag_graph.evaluators.cached_store import GradeStore, grade_store
+from crag_graph.evaluators.cached.backends import BoundedMemory, JSONSerializer
+from crag_graph.evaluators.cached.grades import CachedEvaluator
+from crag_graph.evaluators.cached.store import GradeStore, grade_store
 from crag_graph.evaluators.cascade import CascadeEvaluator
 from crag_graph.evaluators.cross_encoder import ScoringEvaluator
 from crag_graph.evaluators.local import LocalEvaluator

@@ -8,10 +8,10 @@ from typing import Literal
 from crag_graph.budget import Budget
 from crag_graph.evaluators.base import Evaluation, Passage
 from crag_graph.evaluators.fingerprint import digest_of_fit
-from crag_graph.evaluators.local_cross import CrossEncoder, find_model
-from crag_graph.evaluators.local_features import STRIP_FEATURES, Evidence, gather
-from crag_graph.evaluators.local_fit import FIT, Judgement, load_fit
-from crag_graph.evaluators.local_question import Question
+from crag_graph.evaluators.local.cross import CrossEncoder, find_model
+from crag_graph.evaluators.local.features import STRIP_FEATURES, Evidence, gather
+from crag_graph.evaluators.local.fit import FIT, Judgement, load_fit
+from crag_graph.evaluators.local.question import Question
 from crag_graph.models.local.minilm import MiniLM, processors, shared_minilm
 from crag_graph.models.local.remembered import RememberedVectors
 from crag_graph.settings import Settings
@@ -26,7 +26,7 @@ class LocalEvaluator:
     """Grades by similarity, late interaction, rare terms, names, numbers and the kind of answer.
 
     The score is the probability that a question whose best passage has this score can be answered,
-    where one question in two can be, as it was on the questions of the fit (`local_fit.json`). It
+    where one question in two can be, as it was on the questions of the fit (`fit.json`). It
     says how far a passage is on the topic and has what was asked for; it does not read what the
     passage says: a passage that states the wrong thing in the right words gets a high score.
 

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from crag_graph.evaluators.local_features import Evidence, Gathered
+from crag_graph.evaluators.local.features import Evidence, Gathered
 
 if TYPE_CHECKING:
     import numpy as np
