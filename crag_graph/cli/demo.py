@@ -23,8 +23,8 @@ COLLECTION = "handbook"
 QUESTIONS = (
     # The handbook says it in so many words.
     "How many characters may a web search query have at most?",
-    # The handbook speaks of collections, but not of that.
-    "How is a collection backed up?",
+    # The handbook says it in general, but nothing of that field.
+    "How many labels does calibration need in medicine?",
     # The handbook knows nothing of it.
     "Who painted the ceiling of the Sistine Chapel?",
 )
