@@ -11,6 +11,7 @@ LABEL = "Quoted from the sources (extractive: no language model wrote this):"
 
 _MOST_STRIPS = 4
 _SHARE_OF_BEST = 0.6  # a strip far below the best one is more likely noise than an answer's part
+_TELLING = 20  # characters; shorter ends are alike by chance, such as a number
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*?)[ \t#]*$")
 _ITEM = re.compile(r"^\s*(?:[-*+]|\d{1,3}[.)])[ \t]+")
 _CODE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
@@ -19,8 +20,9 @@ _CODE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
 class ExtractiveGenerator:
     """Quotes the strips that the evaluator scored best.
 
-    At most four, each at least 0.6 of the best score; strips without a score count as 0. They are
-    ordered by evidence number, then as in the text.
+    At most four, each at least 0.6 of the best score; strips without a score count as 0. One that
+    says what a better one says behind another heading or key is passed over. They are ordered by
+    evidence number, then as in the text.
     """
 
     name = "extractive"
@@ -30,9 +32,11 @@ class ExtractiveGenerator:
     ) -> Generation:
         """Return the quoted strips under a label that says what they are. Spends nothing."""
         del settings, budget
-        scored = sorted(
-            (entry for item in request.evidence for entry in _entries(item)),
-            key=lambda entry: (-entry[0], entry[1], entry[2]),
+        scored = _distinct(
+            sorted(
+                (entry for item in request.evidence for entry in _entries(item)),
+                key=lambda entry: (-entry[0], entry[1], entry[2]),
+            )
         )
         bar = scored[0][0] * _SHARE_OF_BEST
         chosen = [entry for entry in scored[:_MOST_STRIPS] if entry[0] >= bar]
@@ -58,6 +62,18 @@ def _entries(item: Evidence) -> list[tuple[float, int, int, str]]:
             zip(item.strips, contexts, item.scores, strict=True)
         )
     ]
+
+
+def _distinct(entries: list[tuple[float, int, int, str]]) -> list[tuple[float, int, int, str]]:
+    """Return the entries without those that end as an earlier one does behind its last colon."""
+    seen: set[str] = set()
+    kept = []
+    for entry in entries:
+        said = entry[3].rpartition(": ")[2].casefold()
+        if len(said) < _TELLING or said not in seen:
+            kept.append(entry)
+            seen.add(said)
+    return kept
 
 
 def _quotation(text: str, context: str, around: str) -> str:

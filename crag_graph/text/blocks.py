@@ -6,7 +6,8 @@ from typing import Literal, NamedTuple
 BlockKind = Literal["prose", "heading", "item", "head", "row", "fence"]
 
 _FENCE = re.compile(r"[ \t]{0,3}(?P<mark>`{3,}|~{3,})(?P<info>[^`]*)$")
-_HEADING = re.compile(r"[ ]{0,3}#{1,6}(?:\s|$)")
+# A heading says something: a line of marks is the border of a comment.
+_HEADING = re.compile(r"[ ]{0,3}#{1,6}\s[\W_]*[^\W_]")
 _UNDERLINE = re.compile(r"[ ]{0,3}(?:={3,}|-{3,})\s*$")
 _BULLET = re.compile(r"\s*[-*+•‣◦▪·]\s+\S")
 _ORDERED = re.compile(r"\s*\(?(?P<number>\d{1,3}|[a-z])[.)]\s+\S")
@@ -111,7 +112,11 @@ def _block(lines: list[_Line], position: int, before: list[Block]) -> tuple[Bloc
 
 def _is_title(text: str) -> bool:
     """Return whether the line may be a heading rather than a paragraph above a ruled line."""
-    return len(text) <= _WRAPPED and not text.rstrip().endswith((".", "。"))
+    return (
+        len(text) <= _WRAPPED
+        and not text.rstrip().endswith((".", "。"))
+        and any(map(str.isalnum, text))
+    )
 
 
 def _delimits(text: str) -> bool:

@@ -81,3 +81,19 @@ def test_marks_of_markdown_are_not_quoted_but_the_heading_is():
 
 def test_a_strip_of_nothing_but_a_heading_is_quoted_as_that():
     assert quoted(evidence(1, ("## Order ##", 0.9))) == ["- Order [1]"]
+
+
+def test_what_is_said_twice_behind_another_heading_is_quoted_once():
+    said = "Interface to the compression library."
+    lines = quoted(
+        evidence(1, (f"# bz2\n{said}", 0.9)),
+        evidence(2, (f"module: bz2; summary: {said}", 0.8), ("Port: 8443", 0.8)),
+        evidence(3, (said, 0.7), ("TLS port: 8443", 0.7)),
+    )
+    assert lines == [f"- bz2: {said} [1]", "- Port: 8443 [2]", "- TLS port: 8443 [3]"]
+
+
+def test_an_index_of_the_source_stays():
+    assert quoted(evidence(1, ("The fourth item is arr[3].", 0.9))) == [
+        "- The fourth item is arr[3]. [1]"
+    ]

@@ -54,3 +54,15 @@ def test_blocks_hold_all_that_is_visible_in_order(text: str) -> None:
         assert not text[position : block.start].strip()
         position = block.end
     assert not text[position:].strip()
+
+
+@pytest.mark.parametrize(
+    "text", ["# =====\nHelp methods\n# =====", "##", "*****\n=====", "# ---\nText"]
+)
+def test_a_line_of_marks_is_no_heading(text: str) -> None:
+    assert "heading" not in {block.kind for block in find_blocks(text)}
+
+
+@pytest.mark.parametrize("text", ["# 3.1", "# *Title*", "## 要約", "Title\n====="])
+def test_whatever_says_something_is_a_heading(text: str) -> None:
+    assert [block.kind for block in find_blocks(text)] == ["heading"]

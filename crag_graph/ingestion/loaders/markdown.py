@@ -19,7 +19,9 @@ _LAYOUT = re.compile(
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?\n)(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 # An address this long says nothing, and costs the tokens of a paragraph.
 _LONG_LINK = re.compile(r"\[([^\]\n]{1,300})\]\([^)\s]{100,5000}\)")
-_TOP_HEADING = re.compile(r"^(?:#[ \t]+([^\n]+?)[ \t#]*|(\S[^\n]*)\n=+[ \t]*)$", re.MULTILINE)
+_TOP_HEADING = re.compile(
+    r"^(?=[^\n]*[^\W_])(?:#[ \t]+([^\n]+?)[ \t#]*|(\S[^\n]*)\n=+[ \t]*)$", re.MULTILINE
+)
 _CODE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
 _TOP = 2000
 _RULE = re.compile(r"([=\-~_*#^+])\1{6,}")
