@@ -2,9 +2,11 @@
 
 from typing import TYPE_CHECKING
 
+from crag_graph.budget import Budget
 from crag_graph.environment import Environment
 from crag_graph.errors import ConfigurationError
-from crag_graph.evaluators.base import RetrievalEvaluator
+from crag_graph.evaluators.base import Passage, RetrievalEvaluator
+from crag_graph.settings import Settings
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -78,6 +80,8 @@ def _told(evaluator: RetrievalEvaluator, environment: Environment, *, online: bo
     if isinstance(evaluator, ScoringEvaluator):
         return _tried(evaluator, online=online)
     if isinstance(evaluator, LocalEvaluator):
+        passage = Passage(id="doctor", text=_ANSWER)
+        evaluator.evaluate(_QUESTION, [passage], settings=Settings(), budget=Budget())
         return "local" if evaluator.trained else f"local, without its trained model ({_TO_TRAIN})"
     if evaluator.name != "llm":
         return evaluator.name

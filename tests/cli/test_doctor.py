@@ -182,6 +182,16 @@ def test_a_scorer_is_tried_and_a_hosted_one_only_on_request(bare: Path, capsys, 
     assert run(["doctor", "--online"]) == 1
 
 
+def test_a_damaged_local_evaluator_is_a_problem(bare: Path, capsys, monkeypatch):
+    damaged = bare.parent / "model"
+    damaged.mkdir()
+    (damaged / "scores.json").write_text("{", encoding="utf-8")
+    monkeypatch.setattr("crag_graph.evaluators.local.evaluator.find_model", lambda: damaged)
+    found = checks(capsys, code=1)["evaluator"]
+    assert found["state"] == "problem"
+    assert "install it again" in found["detail"]
+
+
 def test_a_cascade_tells_both_of_its_stages(bare: Path, capsys, monkeypatch):
     monkeypatch.setenv("CRAG_EVALUATOR", "cascade")
     monkeypatch.setenv("CRAG_CACHE", "memory")
