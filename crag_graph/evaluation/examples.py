@@ -78,6 +78,8 @@ def example_of(row: Mapping[str, Any], *, default_id: str, relevant_from: float)
     answers = _texts(row, "answers")
     gold = _texts(row, "gold")
     passages = tuple(_passage(given) for given in _list(row, "passages"))
+    if not passages and row.get("passages") not in (None, ""):
+        raise InputError("passages: the list is empty; leave the key out to ask the collection")
     answerable, should = _truth(row, "answerable"), _truth(row, "should_answer")
     if answerable is None:
         answerable = should if should is not None else _implied(passages, relevant_from)

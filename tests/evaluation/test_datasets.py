@@ -114,6 +114,8 @@ def test_what_is_not_said_follows_from_the_labels(row, answerable, should_answer
         ('{"question": "  \\u200b "}', ":1: "),
         ('{"question": "a?", "answerable": "maybe"}', ":1: answerable: true or false is needed"),
         ('{"question": "a?", "passages": "text"}', ":1: passages: a list is needed"),
+        ('{"question": "a?", "passages": []}', ":1: passages: the list is empty"),
+        ('{"question": "a?", "passages": "[]"}', ":1: passages: the list is empty"),
         ('{"question": "a?", "passages": [{"label": 1}]}', ":1: passages: each needs a text"),
         ('{"question": "a?", "passages": [{"text": " "}]}', ":1: passages: one has a blank text"),
         ('{"question": "a?", "passages": [{"text": "a", "label": "x"}]}', ":1: label: a number"),
