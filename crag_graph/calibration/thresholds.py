@@ -20,6 +20,7 @@ from crag_graph.calibration.resampling import (
 )
 from crag_graph.calibration.sample import CLASSES, Sample, actions_of
 from crag_graph.errors import InputError
+from crag_graph.wording import counted
 
 FEWEST = 10
 """Units below which thresholds would be an accident; refused."""
@@ -57,7 +58,8 @@ def check_sample(sample: Sample) -> None:
     count = len(sample.wanted)
     if count < FEWEST:
         raise InputError(
-            f"{count} graded {sample.unit}s with labels are too few to calibrate on: give "
+            f"{counted(count, f'graded {sample.unit}')} with labels "
+            f"{'is' if count == 1 else 'are'} too few to calibrate on: give "
             f"{FEWEST} at the very least, {FEW} or more for thresholds to rely on"
         )
     classes = [action for action in CLASSES if sample.counts[action]]

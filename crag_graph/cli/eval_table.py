@@ -71,7 +71,8 @@ def _head(report: "Report", console: Console) -> None:
         )
         if dataset[key]
     ]
-    console.print(Text(f"{done} questions run" + (f": {', '.join(labels)}" if labels else "")))
+    run = "question run" if report.asked == 1 else "questions run"
+    console.print(Text(f"{done} {run}" + (f": {', '.join(labels)}" if labels else "")))
     what = [
         f"retriever {configuration['retriever']}",
         f"evaluator {configuration['evaluator']}",

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from crag_graph.evaluation.bootstrap import Figure
 from crag_graph.evaluation.report import Figures
 from crag_graph.settings import Settings
+from crag_graph.wording import counted
 
 _FEW = 30
 _NOT_HURT = 0.005
@@ -30,7 +31,7 @@ def cautions(
     if done and not any(figures.values()):
         found.append("no question has a label that anything could be measured by, only the cost")
     elif 0 < done < _FEW:
-        found.append(f"{done} questions are few: mind the intervals")
+        found.append(f"{counted(done, 'question is', 'questions are')} few: mind the intervals")
     if web:
         found.append(
             "web search is on: figures change with the web, and what the corpus cannot answer may "

@@ -108,6 +108,7 @@ def test_three_classes_are_weighed_together():
     ("wanted", "sentence"),
     [
         (["correct", "incorrect"] * 4, "8 graded questions with labels are too few"),
+        (["correct"], "^1 graded question with labels is too few"),
         (["correct"] * 12, "add questions that the collection cannot answer"),
         (["incorrect"] * 12, "add questions that it can answer"),
     ],

@@ -92,6 +92,15 @@ def test_the_table_is_plain_when_it_is_piped(stub: Stub, dataset: str, capsys):
     assert "! 2 questions are few" in out
 
 
+def test_one_question_is_told_in_the_singular(stub: Stub, dataset: str, capsys):
+    stub()
+    Path(dataset).write_text(f"{json.dumps(ROWS[0])}\n", encoding="utf-8")
+    assert run(["eval", dataset, "--no-baseline"]) == 0
+    out = capsys.readouterr().out
+    assert "\n1 question run: " in out
+    assert "! 1 question is few" in out
+
+
 def test_without_the_baseline_there_is_one_column(stub: Stub, dataset: str, capsys):
     stub()
     assert run(["eval", dataset, "--no-baseline"]) == 0
