@@ -69,7 +69,7 @@ _CHAINS = (
     r"your ~1~ (?:real |actual |new |only )?(?:task|job|goal|role|mission) ~1~ has changed|is now",
     r"do ~1~ what|as ~1~ i say",
     r"you ~1~ must|will|shall ~1~ obey",
-    r"from now on ~3~ you|always|only|ignore|answer|respond|every|all",
+    r"from now on ~3~ you|always|only|ignore|answer|respond|reply|say|tell|every|all",
     r"reveal|print|show|output|repeat|leak|disclose|display|tell me|send ~30~ your|the|system ~20~ "
     r"system prompt|hidden|initial prompt|api keys?|secrets|passwords",
     rf"reveal|print|show|output|repeat|leak|disclose ~20~ your ~20~ prompt|{_ORDERS}",
