@@ -110,7 +110,8 @@ def _show(report: "IngestReport", environment: Environment) -> None:
         skipped = f"  {counted(report.skipped, 'file')} of formats that are not read"
         console.print(Text(skipped, style="dim"))
     for path, reason in report.failed[:_MOST_FAILURES]:
-        console.print(Text(clean_text(f"! {path}: {reason}"), style="red"))
+        # One line each, however long, so that a path can be copied out of it.
+        console.print(Text(clean_text(f"! {path}: {reason}"), style="red"), soft_wrap=True)
     if len(report.failed) > _MOST_FAILURES:
         rest = len(report.failed) - _MOST_FAILURES
         console.print(Text(f"! and {rest:,} more; --json lists them all", style="red"))

@@ -1,5 +1,6 @@
 """A definite order where scores are equal: which of equal chunks is found must not be chance."""
 
+import math
 from array import array
 from collections.abc import Iterable, Sequence
 
@@ -8,6 +9,9 @@ from crag_graph.retrieval.index import Scored
 # Stores order equal scores at random, also at the end of a list. Reading a little deeper than asked
 # shows nearly always where the last group of equals ends; copied boilerplate can make longer ones.
 _MARGIN = 8
+# The engine adds up the words of a question in an order that changes from search to search, so that
+# the last bits of a score are chance (single precision has 24): what is nearer is equal.
+_CLOSE = 2.0**-20
 _DEEPEST = 1024
 
 
@@ -38,7 +42,8 @@ class TiedSearch:
             for name, hits in zip(self._names, lists, strict=True)
         }
         open_end = any(
-            len(hits) >= depth and hits[-1].score == hits[self._limit - 1].score for hits in lists
+            len(hits) >= depth and _equal(hits[-1].score, hits[self._limit - 1].score)
+            for hits in lists
         )
         self.depth = None
         if open_end and depth < self._limit + _DEEPEST:
@@ -47,13 +52,24 @@ class TiedSearch:
     def found(self, name: str | None) -> list[Scored]:
         """Return a list, at most `limit` long, best first, equal scores ordered by id.
 
-        Scores are rounded to single precision, which is what stores compute in: one that sends
-        decimals and one that hands over floats then agree to the last bit.
+        Scores are rounded to single precision, which is what stores compute in, and those that
+        differ by no more than the rounding of their sums are made the same.
         """
         return [] if name is None else self._found.get(name, [])
 
 
 def _ordered(hits: Sequence[Scored]) -> list[Scored]:
     singles = array("f", [hit.score for hit in hits])
-    rounded = [Scored(id=hit.id, score=score) for hit, score in zip(hits, singles, strict=True)]
-    return sorted(rounded, key=lambda hit: (-hit.score, hit.id))
+    best_first = sorted(zip(singles, hits, strict=True), key=lambda pair: -pair[0])
+    ordered: list[Scored] = []
+    previous = level = math.inf
+    for score, hit in best_first:
+        if not _equal(score, previous):
+            level = score
+        previous = score
+        ordered.append(Scored(id=hit.id, score=level))
+    return sorted(ordered, key=lambda hit: (-hit.score, hit.id))
+
+
+def _equal(one: float, other: float) -> bool:
+    return math.isclose(one, other, rel_tol=_CLOSE)

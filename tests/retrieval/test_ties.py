@@ -50,3 +50,18 @@ def test_without_lists_there_is_nothing_to_ask() -> None:
     assert tied.depth is None
     assert tied.found("dense") == []
     assert tied.found(None) == []
+
+
+def test_scores_that_differ_by_the_rounding_of_a_sum_are_equal() -> None:
+    search = TiedSearch(["sparse"], limit=3)
+    near = (5.353791236877441, 5.3537917137146)
+    search.take([[Scored(id="b", score=near[1]), Scored(id="a", score=near[0])]])
+    found = search.found("sparse")
+    assert [hit.id for hit in found] == ["a", "b"]
+    assert found[0].score == found[1].score
+
+
+def test_scores_that_differ_by_more_keep_their_order() -> None:
+    search = TiedSearch(["dense"], limit=3)
+    search.take([[Scored(id="b", score=0.71236), Scored(id="a", score=0.71234)]])
+    assert [hit.id for hit in search.found("dense")] == ["b", "a"]
