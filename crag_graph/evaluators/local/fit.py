@@ -40,9 +40,13 @@ class Linear:
 
         Raises:
             KeyError: A feature has no weight.
+            ValueError: A weight is no finite number.
         """
-        weights = fields["weights"]
-        return cls(bias=float(fields["bias"]), weights=tuple(float(weights[n]) for n in names))
+        weights = tuple(float(fields["weights"][name]) for name in names)
+        bias = float(fields["bias"])
+        if not all(map(math.isfinite, (bias, *weights))):
+            raise ValueError("a weight is not a finite number")
+        return cls(bias=bias, weights=weights)
 
     def __call__(self, features: "NDArray[np.float32]") -> Any:
         """Return the sum for each row of `features`, or for the one row."""

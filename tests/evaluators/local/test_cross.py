@@ -143,7 +143,7 @@ def test_a_model_for_another_evidence_is_refused(copied: Path) -> None:
         judged(LocalEvaluator(cross=copied), QUESTION, passages(ANSWERS))
 
 
-@pytest.mark.parametrize("damage", ["missing", "not JSON", "without a weight"])
+@pytest.mark.parametrize("damage", ["missing", "not JSON", "without a weight", "not a number"])
 def test_scores_that_cannot_be_read_are_one_sentence(copied: Path, damage: str) -> None:
     file = copied / "scores.json"
     fields = json.loads(file.read_text())
@@ -151,6 +151,9 @@ def test_scores_that_cannot_be_read_are_one_sentence(copied: Path, damage: str) 
         file.unlink()
     elif damage == "not JSON":
         file.write_text("{")
+    elif damage == "not a number":
+        fields["strip"]["weights"]["cross"] = float("nan")
+        file.write_text(json.dumps(fields))
     else:
         del fields["passage"]["weights"]["cross"]
         file.write_text(json.dumps(fields))
