@@ -3,6 +3,7 @@
 import asyncio
 import datetime
 import functools
+import time
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
@@ -29,7 +30,7 @@ from crag_graph.settings.user_profiles import FOLDER, UserProfiles
 
 
 def _today() -> datetime.date:
-    return datetime.datetime.now().astimezone().date()
+    return datetime.date(*time.localtime()[:3])
 
 
 class Services:

@@ -87,8 +87,9 @@ class Node(Runnable[CRAGState, Update]):
         }
 
     def _timed(self, update: Update, state: CRAGState, started: float) -> Update:
-        usage = update.setdefault("usage", {"run_id": run_id_of(state), "nodes": {self.key: {}}})
-        usage["nodes"][self.key]["seconds"] = round(time.perf_counter() - started, 6)
+        if "usage" not in update:
+            update["usage"] = {"run_id": run_id_of(state), "nodes": {self.key: {}}}
+        update["usage"]["nodes"][self.key]["seconds"] = round(time.perf_counter() - started, 6)
         self.finished(state, update)
         return update
 

@@ -140,7 +140,7 @@ class EvaluateNode(Node):
         return update | {
             "grades": grades,
             "strips": scored_strips(passages, evaluation.strip_scores),
-            "search_query": evaluation.search_query,
+            **_query(state, evaluation),
             **_spent_scores(state),
         }
 
@@ -163,6 +163,12 @@ class EvaluateNode(Node):
             "search_query": "",
             **_spent_scores(state),
         }
+
+
+def _query(state: CRAGState, evaluation: Evaluation) -> Update:
+    """Return the update of the query for the web where there is one, or was."""
+    query = evaluation.search_query
+    return {} if query == state.get("search_query", "") else {"search_query": query}
 
 
 def _spent_scores(state: CRAGState) -> Update:

@@ -105,7 +105,7 @@ class GenerateNode(Node):
             "answer": checked.text,
             "status": "refused" if generation.refused else "answered",
             "citations": citations,
-            **({"strips": strips} if strips else {}),
+            **_changed(state, strips),
         }
 
     def _refused(self, state: CRAGState, strips: list[Strip]) -> Update:
@@ -120,7 +120,7 @@ class GenerateNode(Node):
             "answer": answer,
             "status": "refused",
             "citations": [],
-            **({"strips": strips} if strips else {}),
+            **_changed(state, strips),
         }
 
     def finished(self, state: CRAGState, update: Update) -> None:
@@ -151,8 +151,11 @@ class GenerateNode(Node):
         )
         stages = (state.get("decision") or {}).get("stages", {})
         earlier = [item for stage in stages.values() for item in stage.get("warnings", [])]
-        return update | {
-            "warnings": list(dict.fromkeys([*earlier, *warnings])),
-            "history": None,
-            "filter": None,
-        }
+        update["warnings"] = list(dict.fromkeys([*earlier, *warnings]))
+        update.update((key, None) for key in ("history", "filter") if state.get(key) is not None)
+        return update
+
+
+def _changed(state: CRAGState, strips: list[Strip]) -> Update:
+    """Return the update of the strips where some are no longer kept."""
+    return {"strips": strips} if strips and strips != state.get("strips") else {}

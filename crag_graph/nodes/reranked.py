@@ -58,6 +58,8 @@ def scored_before(
 
 def together(before: Evaluation, now: Evaluation) -> Evaluation:
     """Return what was said before with what is said now of the other passages."""
+    if not before.grades:
+        return now
     return dataclasses.replace(
         now,
         grades=[*before.grades, *now.grades],

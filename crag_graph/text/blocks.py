@@ -138,6 +138,8 @@ def _is_row(lines: list[_Line], position: int, before: list[Block]) -> bool:
 
 def _starts_item(lines: list[_Line], position: int) -> bool:
     text = lines[position].text
+    if text[0].isalpha() and text[1:2] not in (".", ")"):  # neither a bullet nor a number
+        return _is_pair(lines, position)
     return (
         _BULLET.match(text) is not None
         or _ORDERED.match(text) is not None

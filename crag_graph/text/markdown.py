@@ -1,6 +1,7 @@
 """Making the Markdown of an answer safe to render."""
 
 import html
+import re
 import urllib.parse
 from collections.abc import Collection
 
@@ -39,7 +40,7 @@ _TAG = regex.compile(
 _MARKER = regex.compile(r"[\^#]?\d{1,4}(?:\s*,\s*\d{1,4})*")
 _ROUNDS = 20
 # Without one of these there is no link, image, definition or tag.
-_MAY_LEAD = regex.compile(r"\]\s*[(:\[]|<")
+_MAY_LEAD = re.compile(r"\]\s*[(:\[]|<")
 
 
 def safe_markdown(text: str, *, allowed_urls: Collection[str]) -> tuple[str, int]:

@@ -43,6 +43,8 @@ def strip_context(document_text: str, strip: Strip) -> str:
     there is neither.
     """
     outline = _outline(document_text)
+    if not outline.headings and not outline.tables:
+        return ""
     lines = [" > ".join(_path(outline.headings, strip["start"]))]
     table = _table_around(outline.tables, strip)
     if table is not None:
@@ -73,6 +75,8 @@ def recompose(strips: Sequence[Strip], *, text: str | None = None) -> str:
             table rows whose header is not among the kept strips get it back before them.
     """
     tables = () if text is None else _outline(text).tables
+    if not tables and len(strips) == 1:
+        return strips[0]["text"] if strips[0]["kept"] else ""
     parts: list[str] = []
     headed: set[_Table] = set()
     previous: Strip | None = None

@@ -64,6 +64,8 @@ def deduplicate(strips: Sequence[Strip]) -> list[Strip]:
     What counts as a repetition: see `crag_graph.text.duplicates.repeated`.
     """
     kept = [index for index, strip in enumerate(strips) if strip["kept"]]
+    if len(kept) < 2:
+        return [{**strip} for strip in strips]
     first = repeated([strips[index]["text"] for index in kept])
     dropped = {index for index, original in zip(kept, first, strict=True) if original is not None}
     return [
@@ -97,6 +99,8 @@ def fit(strips: Sequence[Strip], *, tokens: int, count: Callable[[str], int]) ->
     kept = [index for index, strip in enumerate(strips) if strip["kept"]]
     sizes = {index: count(strips[index]["text"]) for index in kept}
     total = sum(sizes.values())
+    if total <= tokens:
+        return [{**strip} for strip in strips]
     worst_first = sorted(
         kept, key=lambda index: (-1.0 if (s := _score(strips[index])) is None else s, -index)
     )

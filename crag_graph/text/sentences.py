@@ -1,8 +1,7 @@
 """Sentences with their offsets: by rule, without a model, in linear time whatever the text."""
 
-import functools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import regex
@@ -10,7 +9,7 @@ import regex
 # The package's root gives type checkers no names, its native module does.
 from sentencex.sentencex import get_sentence_boundaries
 
-from crag_graph.text.blocks import Block, BlockKind, find_blocks
+from crag_graph.text.blocks import BlockKind, find_blocks
 from crag_graph.text.clean import grapheme_cut
 from crag_graph.text.language import STOP_WORDS, detect_language
 
@@ -70,10 +69,20 @@ def segments(text: str, *, max_chars: int = 600) -> list[Segment]:
         raise ValueError(f"max_chars must be at least 1, not {max_chars}")
     if not text.isascii():
         text = _SURROGATE.sub("\ufffd", text)  # sentencex takes UTF-8; offsets stay
-    language = functools.cache(lambda: detect_language(text))
+    language = ""
     found: list[Segment] = []
     for number, block in enumerate(find_blocks(text)):
-        for start, end in _block_spans(text, block, language, max_chars):
+        spans: Iterable[tuple[int, int]]
+        if block.kind == "fence":
+            spans = _paragraphs(text, block.start, block.end, max_chars)
+        elif block.kind not in ("prose", "item"):
+            spans = _capped(text, block.start, block.end, max_chars)
+        elif block.end - block.start <= max_chars and _is_one(text[block.start : block.end]):
+            spans = ((block.start, block.end),)
+        else:
+            language = language or detect_language(text)
+            spans = _sentences(text, block.start, block.end, language, max_chars)
+        for start, end in spans:
             trimmed = _trim(text, start, end)
             if trimmed is not None:
                 found.append(Segment(*trimmed, block.kind, number))
@@ -87,20 +96,6 @@ def _trim(text: str, start: int, end: int) -> tuple[int, int] | None:
         return None
     start += len(piece) - len(piece.lstrip())
     return start, start + len(stripped)
-
-
-def _block_spans(
-    text: str, block: Block, language: Callable[[], str], max_chars: int
-) -> Iterator[tuple[int, int]]:
-    if block.kind in ("prose", "item"):
-        if block.end - block.start <= max_chars and _is_one(text[block.start : block.end]):
-            yield block.start, block.end
-            return
-        yield from _sentences(text, block.start, block.end, language, max_chars)
-    elif block.kind == "fence":
-        yield from _paragraphs(text, block.start, block.end, max_chars)
-    else:
-        yield from _capped(text, block.start, block.end, max_chars)
 
 
 def _paragraphs(text: str, start: int, end: int, max_chars: int) -> Iterator[tuple[int, int]]:
@@ -119,18 +114,18 @@ def _paragraphs(text: str, start: int, end: int, max_chars: int) -> Iterator[tup
 
 
 def _sentences(
-    text: str, start: int, end: int, language: Callable[[], str], max_chars: int
+    text: str, start: int, end: int, language: str, max_chars: int
 ) -> Iterator[tuple[int, int]]:
     sample = text[start : min(end, start + _WINDOW)]
-    own = "en" if sample.isascii() else detect_language(sample)
-    if own in STOP_WORDS:
-        own = language()
+    if not sample.isascii():
+        own = detect_language(sample)
+        language = own if own not in STOP_WORDS else language
     window = max(_WINDOW, 4 * max_chars)
     while start < end:
         stop = min(end, start + window)
         spans = [
             span
-            for sentence in _boundaries(text, start, stop, own)
+            for sentence in _boundaries(text, start, stop, language)
             for span in _capped(text, *sentence, max_chars)
         ]
         if stop < end:  # the last one may go on behind the window
