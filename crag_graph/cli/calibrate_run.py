@@ -12,6 +12,7 @@ import typer
 from crag_graph.cli.streams import say, stderr_console
 from crag_graph.environment import Environment
 from crag_graph.errors import InputError
+from crag_graph.wording import counted
 
 if TYPE_CHECKING:
     from crag_graph.calibration import Calibration, LabelSet, Objective, Plan
@@ -119,9 +120,9 @@ def _approve(plan: "Plan", *, yes: bool) -> None:
         return
     kept = plan.questions - plan.waiting
     say(
-        f"grading {plan.waiting:,} questions with {plan.evaluator} takes about {plan.calls:,} "
-        f"calls to the model ({plan.passages:,} passages"
-        + (f"; {kept:,} questions were graded before)" if kept else ")")
+        f"grading {counted(plan.waiting, 'question')} with {plan.evaluator} takes about "
+        f"{counted(plan.calls, 'call')} to the model ({counted(plan.passages, 'passage')}"
+        + (f"; {counted(kept, 'question')} graded before)" if kept else ")")
     )
     if yes:
         return

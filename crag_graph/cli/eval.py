@@ -18,6 +18,7 @@ from crag_graph.cli.options import (
 )
 from crag_graph.cli.streams import say, stderr_console, stdout_console, write_json
 from crag_graph.text.clean import clean_text, shorten
+from crag_graph.wording import counted
 
 if TYPE_CHECKING:
     from crag_graph.evaluation import Evaluation
@@ -137,11 +138,11 @@ def eval(
 
         print_evaluation(report, stdout_console())
     if interrupted:
-        say(f"{report.done} of {report.asked} questions were run, and are reported")
+        say(f"{report.done} of {counted(report.asked, 'question')} run and reported")
         raise typer.Exit(INTERRUPTED)
     if report.failed:
         questions = len({failure["id"] for failure in report.failed})
-        say(f"crag: {questions} of {report.asked} questions failed")
+        say(f"crag: {questions} of {counted(report.asked, 'question')} failed")
         raise typer.Exit(1)
 
 

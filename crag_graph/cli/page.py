@@ -11,6 +11,7 @@ from crag_graph.cli.page_style import STYLE
 from crag_graph.cli.scale import ACTION_STYLES, Scale, shown
 from crag_graph.errors import InputError
 from crag_graph.text.clean import clean_text
+from crag_graph.wording import counted
 
 _MARKER = re.compile(r"\[(\d{1,4})\]")
 
@@ -160,9 +161,10 @@ def _passage(
         why = f'<p class="note">{_text(grade.get("status"))}: {_text(grade.get("reason"))}</p>'
     source = _text((document.get("metadata") or {}).get("source"))
     kept = sum(bool(strip.get("kept")) for strip in strips)
+    of = counted(len(strips), "strip")
     return (
         f"<details{' open' if kept else ''}><summary>{badge}{_text(label_of(document))} "
-        f'<span class="note">{source} · kept {kept} of {len(strips)} strips</span></summary>'
+        f'<span class="note">{source} · kept {kept} of {of}</span></summary>'
         f'{why}<p class="passage">{_marked(str(document.get("page_content", "")), strips)}</p>'
         "</details>"
     )

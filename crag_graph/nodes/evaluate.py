@@ -13,6 +13,7 @@ from crag_graph.nodes.base import Node, Update, budget_of, emit, question_of, sp
 from crag_graph.nodes.reranked import scored_before, together
 from crag_graph.settings import Settings
 from crag_graph.state import CRAGState, Grade, NodeUsage
+from crag_graph.wording import counted
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,7 +115,8 @@ class EvaluateNode(Node):
         grades = align_grades(passages, evaluation, evaluator=evaluator)
         emit("graded", grades=[_brief(grade) for grade in grades])
         unscored = sum(grade["status"] != "scored" for grade in grades)
-        why = f"{len(grades) - unscored} of {len(grades)} passages graded by {evaluator}"
+        graded = f"{len(grades) - unscored} of {counted(len(grades), 'passage')} graded"
+        why = f"{graded} by {evaluator}"
         fallbacks = list(evaluation.notes)
         failures = []
         # What was reranked was scored then, in one pass that `retrieve` has counted.
@@ -124,7 +126,7 @@ class EvaluateNode(Node):
             failures.append(f"evaluator: {failure.error.message}")
             usage = {**usage, **failure.spent}
         if evaluation.why:
-            why = f"{evaluation.why}; {len(grades) - unscored} of {len(grades)} passages graded"
+            why = f"{evaluation.why}; {graded}"
         if known:
             why += f", {known} of them while they were reranked"
         update = self.report(
@@ -134,7 +136,8 @@ class EvaluateNode(Node):
             usage=usage,
             fallbacks=fallbacks,
             failures=failures,
-            warnings=[f"{unscored} of {len(grades)} passages could not be graded"] * bool(unscored),
+            warnings=[f"{unscored} of {counted(len(grades), 'passage')} could not be graded"]
+            * bool(unscored),
         )
         update["decision"]["evaluator"] = evaluator
         return update | {

@@ -14,6 +14,7 @@ from crag_graph.search.cleaning import is_block_page, readable, without_consent
 from crag_graph.search.dates import iso_date
 from crag_graph.search.excerpt import excerpt
 from crag_graph.search.urls import in_domains, is_private, page_key, web_url
+from crag_graph.wording import counted
 
 MAX_RESULT_CHARACTERS = 12_000
 """The most text that is kept of one result, about 3,000 tokens."""
@@ -87,7 +88,7 @@ def to_result(
         room -= len(text)
         documents.append(_document(url, hit, text, provider))
     private = sum(is_private(document.metadata["source"]) for document in documents)
-    warned = [f"{private} results of {provider} name a private address"] * bool(private)
+    warned = [f"{counted(private, 'result')} of {provider} with a private address"] * bool(private)
     return SearchResult(
         documents=documents,
         provider=provider,

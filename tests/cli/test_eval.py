@@ -148,7 +148,7 @@ def test_an_interruption_reports_what_was_done(
     out, err = capsys.readouterr()
     report = json.loads(out)
     assert (report["done"], report["interrupted"]) == (1, True)
-    assert err == "1 of 2 questions were run, and are reported\ninterrupted\n"
+    assert err == "1 of 2 questions run and reported\ninterrupted\n"
 
 
 def test_results_are_gone_on_from(stub: Stub, dataset: str, tmp_path: Path, capsys):
@@ -239,7 +239,7 @@ def test_a_report_on_nothing_can_be_printed(stub: Stub, dataset: str, capsys):
     assert run(["eval", dataset]) == 130
     out, err = capsys.readouterr()
     assert "0 of 2 questions run" in out
-    assert err.startswith("0 of 2 questions were run")
+    assert err.startswith("0 of 2 questions run")
 
 
 def test_calls_and_tokens_of_a_model_are_counted(

@@ -129,7 +129,7 @@ def test_a_run_that_breaks_a_promise_is_seen(
 
 
 def test_a_reply_that_was_asked_for_again_may_cost_a_call_more(runs: dict[str, Run]):
-    note = "1 passages without a usable score were asked about again"
+    note = "asked again about 1 passage without a usable score"
     usage = {**runs["ferry"].usage, "llm_calls": 3}
     again = changed(runs["ferry"], decision={"fallbacks": [note]}, usage=usage)
     assert broken(dataclasses.replace(again, calls=3)) == []

@@ -129,7 +129,7 @@ def test_only_http_addresses_become_sources_and_private_ones_are_reported() -> N
         assert len(server.requests) == 1  # no page is fetched
     assert len(found.documents) == 3
     assert found.skipped == {"no http or https address": 2}
-    assert found.notes == ["3 results of tavily name a private address"]
+    assert found.notes == ["3 results of tavily with a private address"]
 
 
 def test_searxng_uses_its_infoboxes_and_names_engines_that_did_not_answer() -> None:

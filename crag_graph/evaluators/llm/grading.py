@@ -16,6 +16,7 @@ from crag_graph.models.plan import Outcome, Plan, together
 from crag_graph.models.structured import structured
 from crag_graph.prompting import Prompt
 from crag_graph.settings import Settings
+from crag_graph.wording import counted
 
 # What a single passage can cause. A refusal or filter may be about one of them only, an unreadable
 # or cut-off answer may come from one that is odd or long, and so may a request that is too long.
@@ -105,7 +106,9 @@ def grade(grading: Grading, excerpts: Sequence[Excerpt]) -> Plan[Graded]:
         if verdict.raw is None and not verdict.failed and verdict.excerpt.shown
     ]
     if gaps:
-        grading.meter.note(f"{len(gaps)} passages without a usable score were asked about again")
+        grading.meter.note(
+            f"asked again about {counted(len(gaps), 'passage')} without a usable score"
+        )
         plans = [_batch(grading, batch) for batch in batches(gaps, grading.settings)]
         for outcome in (yield from together(plans)):
             _merge(graded, outcome.get(), only_scores=True)

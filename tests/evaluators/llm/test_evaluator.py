@@ -99,7 +99,7 @@ def test_a_passage_that_was_left_out_is_asked_about_once_more(server):
     assert [passage.text for passage in shown(server.requests[1])] == [
         TEXTS["D2"].replace(". ", ".\n")
     ]
-    assert "asked about again" in evaluation.notes[0]
+    assert "asked again about" in evaluation.notes[0]
 
 
 @pytest.mark.case(8)
