@@ -12,7 +12,7 @@ from crag_graph.nodes.evaluate import EvaluateNode
 from crag_graph.nodes.generate import GenerateNode
 from crag_graph.nodes.refine import RefineNode
 from crag_graph.nodes.retrieve import RetrieveNode
-from crag_graph.nodes.route import RouteNode, next_nodes
+from crag_graph.nodes.route import RouteEdge, RouteNode
 from crag_graph.nodes.web_search import WebSearchNode
 from crag_graph.services import Services, shared_services
 from crag_graph.settings import Settings
@@ -72,7 +72,7 @@ def add_steps(
     builder.add_node("generate", generate)
     builder.add_edge("retrieve", "evaluate")
     builder.add_edge("evaluate", "route")
-    builder.add_conditional_edges("route", next_nodes, ["refine", "web_search"])
+    builder.add_conditional_edges("route", RouteEdge(), ["refine", "web_search"])
     builder.add_edge("refine", "generate")
     builder.add_edge("web_search", "generate")
     builder.add_edge("generate", END)

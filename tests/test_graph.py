@@ -22,6 +22,7 @@ from crag_graph.errors import (
     StoreUnavailableError,
 )
 from crag_graph.graph import build_graph
+from crag_graph.nodes.route import Routed
 from tests.fakes.collaborators import (
     StubEvaluator,
     StubGenerator,
@@ -543,6 +544,11 @@ def test_schemas_for_studio_and_the_server():
 
 
 @pytest.mark.case(60)
+def test_the_edge_behind_route_reads_the_action_alone():
+    edge = build_graph(services()).builder.branches["route"]["next_nodes"]
+    assert edge.input_schema is Routed
+
+
 def test_importing_loading_and_drawing_need_no_key_and_no_collection():
     code = (
         "from crag_graph.graph import graph; print(graph.get_graph().draw_mermaid());"

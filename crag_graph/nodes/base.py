@@ -3,7 +3,7 @@
 import time
 import uuid
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -17,6 +17,7 @@ from crag_graph.state import CRAGState, NodeUsage, Stage
 
 Update = dict[str, Any]
 
+_OUTSIDE = (RuntimeError, KeyError)  # of a graph, where a node is called by itself
 _FIRST = "retrieve"  # the node with which a run begins
 
 
@@ -140,19 +141,16 @@ def spent(state: CRAGState, budget: Budget) -> NodeUsage:
 
 def emit(event: str, **data: Any) -> None:
     """Send a custom event to whoever streams the run; outside of a graph nobody does."""
-    writer = _inside_a_graph(get_stream_writer)
-    if writer is not None:
-        writer({"event": event, **data})
+    try:
+        writer = get_stream_writer()
+    except _OUTSIDE:
+        return
+    writer({"event": event, **data})
 
 
 def _settings() -> Settings:
-    runtime = _inside_a_graph(get_runtime)
-    return Settings.of(None if runtime is None else runtime.context)
-
-
-def _inside_a_graph(get: Callable[[], Any]) -> Any:
-    """Return what `get` finds in the running graph, or None when a node is called by itself."""
     try:
-        return get()
-    except (RuntimeError, KeyError):
-        return None
+        context = get_runtime().context
+    except _OUTSIDE:
+        context = None
+    return Settings.of(context)

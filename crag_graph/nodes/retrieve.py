@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from langchain_core.documents import Document
 
+from crag_graph.budget import Budget
 from crag_graph.errors import CRAGError
 from crag_graph.nodes.base import Node, Update, budget_of, emit
 from crag_graph.nodes.reranking import Ranking, arerank, rerank, widened
@@ -15,6 +16,7 @@ from crag_graph.state import CRAGState, NodeUsage, as_documents
 from crag_graph.text.clean import clean_question
 from crag_graph.text.strips import deduplicate_documents
 from crag_graph.tracing.spans import Span, atraced, traced
+from crag_graph.wording import counted
 
 # What an earlier question on the thread may have left; nothing of it may answer this one.
 _PER_RUN: Update = {
@@ -46,7 +48,7 @@ class RetrieveNode(Node):
     def run(self, state: CRAGState, settings: Settings) -> Update:
         """Return the passages and a fresh run."""
         question = self._question(state, settings)
-        budget = budget_of({}, settings)  # a new run: what the last one spent is not its own
+        budget = _budget(settings)
         try:
             retriever = self.services.retriever.get()
             found = traced(
@@ -60,14 +62,14 @@ class RetrieveNode(Node):
             return self._unavailable(state, question, error)
         documents = _sound(found)
         ranking = None
-        if settings.rerank_from and len(documents) > 1:
+        if budget is not None and len(documents) > 1:
             ranking = rerank(self.services, question, documents, settings=settings, budget=budget)
         return self._found(state, question, found, documents, ranking, empty=empty)
 
     async def arun(self, state: CRAGState, settings: Settings) -> Update:
         """Return the passages and a fresh run."""
         question = self._question(state, settings)
-        budget = budget_of({}, settings)  # a new run: what the last one spent is not its own
+        budget = _budget(settings)
         try:
             retriever = await self.services.retriever.aget()
             found = await atraced(
@@ -81,7 +83,7 @@ class RetrieveNode(Node):
             return self._unavailable(state, question, error)
         documents = _sound(found)
         ranking = None
-        if settings.rerank_from and len(documents) > 1:
+        if budget is not None and len(documents) > 1:
             ranking = await arerank(
                 self.services, question, documents, settings=settings, budget=budget
             )
@@ -107,7 +109,7 @@ class RetrieveNode(Node):
         *,
         empty: bool,
     ) -> Update:
-        why = f"{_passages(len(found))} retrieved"
+        why = f"{counted(len(found), 'passage')} retrieved"
         if dropped := len(found) - len(documents):
             why += f", {dropped} of them blank or a duplicate of a better one"
         if ranking is not None:
@@ -119,7 +121,7 @@ class RetrieveNode(Node):
             state,
             question,
             documents,
-            decided="empty collection" if empty else _passages(len(documents)),
+            decided="empty collection" if empty else counted(len(documents), "passage"),
             why="nothing has been indexed yet" if empty else why,
             warnings=warnings,
             ranking=ranking,
@@ -180,15 +182,19 @@ def cleared(state: CRAGState) -> Update:
     return {key: empty for key, empty in _PER_RUN.items() if state.get(key)}
 
 
+def _budget(settings: Settings) -> Budget | None:
+    """Return the ledger of reranking, where there is any.
+
+    A run begins here: what the last one on the thread spent is not its own.
+    """
+    return budget_of({}, settings) if settings.rerank_from else None
+
+
 def _sound(found: list[Document]) -> list[Document]:
     """Return what was found without blank passages and repetitions."""
     filled = [document for document in found if document.page_content.strip()]
     # Plain before they are written: a checkpointer sees this, not what a reducer makes of it.
     return as_documents(None, deduplicate_documents(filled))
-
-
-def _passages(count: int) -> str:
-    return "1 passage" if count == 1 else f"{count} passages"
 
 
 def _call(retriever: Retriever, question: str, settings: Settings) -> Span | None:

@@ -81,11 +81,11 @@ def check_citations(answer: str, *, count: int, quoted: Sequence[str] = ()) -> C
         count: How many sources there are.
         quoted: Their texts.
     """
-    if not _OPENING.search(answer):
-        return CheckedAnswer(text=answer.replace(_REMOVED, ""), cited=[], removed=0)
     plain = _plain(answer, count)
     if plain is not None:
         return CheckedAnswer(text=answer, cited=plain, removed=0)
+    if not _OPENING.search(answer):
+        return CheckedAnswer(text=answer.replace(_REMOVED, ""), cited=[], removed=0)
     check = _Check(count, quoted)
     text = outside_code(answer.replace(_REMOVED, ""), check.change)
     return CheckedAnswer(text=text, cited=list(check.cited), removed=check.removed)
@@ -97,7 +97,7 @@ def _plain(answer: str, count: int) -> list[int] | None:
         return None
     markers = _PLAIN.findall(answer)
     numbers = [int(marker) for marker in markers]
-    if len(markers) != answer.count("[") or max(numbers) > count:
+    if len(markers) != answer.count("[") or max(numbers, default=0) > count:
         return None
     return list(dict.fromkeys(numbers))
 

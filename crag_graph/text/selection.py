@@ -38,7 +38,7 @@ def select(
         key=lambda index: (-(scores[index] or 0.0), index),
     )
     passed: list[int] = []
-    if distinct:
+    if distinct and len(order) > 1:
         first = repeated([strips[index]["text"] for index in order])
         passed = [
             index for index, original in zip(order, first, strict=True) if original is not None
