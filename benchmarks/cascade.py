@@ -25,6 +25,7 @@ F1 of the questions that are not ambiguous, and the ceiling: a routing that knew
 evaluator errs. Takes about two minutes on two cores.
 """
 
+import abc
 import argparse
 import random
 import sys
@@ -59,16 +60,16 @@ _BAR = 0.98
 _GRID = 41
 
 
-class Scripted:
+class Scripted(abc.ABC):
     """An evaluator that knows all answers beforehand."""
 
     name = "scripted"
 
+    @abc.abstractmethod
     def evaluate(
         self, question: str, passages: Sequence[Passage], *, settings: Settings, budget: Budget
     ) -> Evaluation:
         """Return the evaluation of `passages`."""
-        raise NotImplementedError
 
     async def aevaluate(
         self, question: str, passages: Sequence[Passage], *, settings: Settings, budget: Budget

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from crag_graph.cli.streams import say, stderr_console
+from crag_graph.cli.streams import progress_bar, say, stderr_console
 from crag_graph.environment import Environment
 from crag_graph.errors import InputError
 from crag_graph.wording import counted
@@ -139,15 +139,7 @@ def _progress() -> Iterator["Progress | None"]:
     if not console.is_terminal:
         yield None
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}"),
-    )
-    bar = Progress(*columns, console=console, transient=True)
+    bar = progress_bar(console)
     task = bar.add_task("questions graded", total=None)
     started = False
 

@@ -16,7 +16,7 @@ from crag_graph.cli.options import (
     SetOption,
     settings_from,
 )
-from crag_graph.cli.streams import say, stderr_console, stdout_console, write_json
+from crag_graph.cli.streams import progress_bar, say, stderr_console, stdout_console, write_json
 from crag_graph.text.clean import clean_text, shorten
 from crag_graph.wording import counted
 
@@ -164,17 +164,9 @@ def _progress(total: int) -> Iterator["Tell | None"]:
     if not console.is_terminal:
         yield None
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
     from crag_graph.evaluation.records import Record
 
-    columns = (
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}", markup=False),
-    )
-    with Progress(*columns, console=console, transient=True) as progress:
+    with progress_bar(console) as progress:
         task = progress.add_task("questions", total=total)
         failed = 0
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from crag_graph.assembly import load_embeddings
-from crag_graph.cli.streams import stderr_console
+from crag_graph.cli.streams import progress_bar, stderr_console
 from crag_graph.environment import Environment
 from crag_graph.errors import InputError
 from crag_graph.ingestion.chunking import Chunker
@@ -118,15 +118,7 @@ def _progress() -> Iterator[Tell | None]:
     if not console.is_terminal:
         yield None
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}", markup=False),
-    )
-    with Progress(*columns, console=console, transient=True) as progress:
+    with progress_bar(console) as progress:
         task = progress.add_task("looking for files", total=None)
         furthest = 0.0
 

@@ -10,6 +10,7 @@ from crag_graph.text.clean import clean_text
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress
 
 
 def prepare_streams() -> None:
@@ -43,6 +44,20 @@ def stdout_console(*, width: int | None = None) -> "Console":
 def stderr_console() -> "Console":
     """Return a console on stderr, for progress; it draws nothing where that is no terminal."""
     return _console(sys.stderr)
+
+
+def progress_bar(console: "Console") -> "Progress":
+    """Return a bar with count, time and what is at hand, which goes away in the end."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    return Progress(
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}", markup=False),
+        console=console,
+        transient=True,
+    )
 
 
 def _console(stream: IO[str], *, width: int | None = None) -> "Console":

@@ -89,11 +89,12 @@ def decided(
         kept = own.get(passage.id)
         if grade["status"] == "failed" and kept is not None and kept["status"] == "scored":
             taken += 1
-            grade = kept  # noqa: PLW2901 - the grade that counts
+            grades.append(kept)
             keys = [strip["id"] for strip in passage.strips]
             known = found.evaluation.strip_scores
             strips.update({key: known[key] for key in keys if key in known})
-        grades.append(grade)
+        else:
+            grades.append(grade)
     if taken:
         every = counted(len(grades), "passage")
         notes.append(f"{then} could not grade {taken} of {every}, so {first} did")

@@ -41,6 +41,8 @@ def report(
         yield _line(f"{name}: any answers", len(chosen), shown)
     for name in _PASSAGES:
         chosen = [at for at, example in enumerate(examples) if example.set == name]
+        if not chosen:
+            continue
         labels = [bool(c.label) for at in chosen for c in examples[at].candidates]
         shown = {
             scorer: auc(np.concatenate([found[at].passages for at in chosen]), labels)
@@ -53,6 +55,8 @@ def report(
             for at, example in enumerate(examples)
             if example.set == name and any(any(c.strip_labels) for c in example.candidates)
         ]
+        if not chosen:
+            continue
         whole, mean = {}, {}
         for scorer, found in scorers.items():
             lists = [

@@ -19,6 +19,7 @@ from crag_graph.errors import ConfigurationError
 from crag_graph.evaluators.local.features import Gathered
 from crag_graph.evaluators.local.fit import FIT, Judgement, Linear, logistic
 from crag_graph.evaluators.local.pairs import Pair, pairs_of, stack
+from crag_graph.models.local.running import batches_of_like_length, open_session
 
 if TYPE_CHECKING:
     import numpy as np
@@ -98,7 +99,7 @@ class CrossEncoder:
             with self._lock:
                 if self._session is None or self._scores is None:
                     self._scores, weights = _read(self._folder)
-                    self._session = _session(weights, self._threads)
+                    self._session = open_session(weights, threads=self._threads)
         return self._session, self._scores
 
 
@@ -144,35 +145,15 @@ def _read(folder: Path) -> tuple[CrossScores, bytes]:
     return scores, weights
 
 
-def _session(weights: bytes, threads: int) -> Any:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.log_severity_level = 3
-    return onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
-
-
 def _run(session: Any, pairs: Sequence[Pair]) -> "list[tuple[float, NDArray[np.float32]]]":
     """Return the logit of each pair and those of its strips; pairs of like length go together."""
     found: dict[int, tuple[float, NDArray[np.float32]]] = {}
-    batch: list[int] = []
-
-    def flush() -> None:
-        chosen = [pairs[place] for place in batch]
-        passage, strips = session.run(["passage_logit", "strip_logits"], stack(chosen))
+    lengths = [len(pair.passage) for pair in pairs]
+    for batch in batches_of_like_length(lengths, most_tokens=_BATCH_TOKENS):
+        inputs = stack([pairs[place] for place in batch])
+        passage, strips = session.run(["passage_logit", "strip_logits"], inputs)
         for row, place in enumerate(batch):
             found[place] = (float(passage[row]), strips[row, : len(pairs[place].owned)])
-        batch.clear()
-
-    for place in sorted(range(len(pairs)), key=lambda at: len(pairs[at].passage)):
-        if batch and len(pairs[place].passage) * (len(batch) + 1) > _BATCH_TOKENS:
-            flush()
-        batch.append(place)
-    if batch:
-        flush()
     return [found[place] for place in range(len(pairs))]
 
 

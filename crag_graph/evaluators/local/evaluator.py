@@ -12,8 +12,9 @@ from crag_graph.evaluators.local.cross import CrossEncoder, find_model
 from crag_graph.evaluators.local.features import STRIP_FEATURES, Evidence, gather
 from crag_graph.evaluators.local.fit import FIT, Judgement, load_fit
 from crag_graph.evaluators.local.question import Question
-from crag_graph.models.local.minilm import MiniLM, processors, shared_minilm
+from crag_graph.models.local.minilm import MiniLM, shared_minilm
 from crag_graph.models.local.remembered import RememberedVectors
+from crag_graph.models.local.running import processors
 from crag_graph.settings import Settings
 from crag_graph.state import Grade
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from crag_graph.evaluators.base import Passage
 from crag_graph.evaluators.local.pieces import Reading, Window, read_passage, windows
@@ -148,11 +148,11 @@ def _evidence(
     spans = asked.offsets.tolist()
     by_token = _normalised(question.weigh(weights, spans))
     beyond = _normalised(question.weigh(beyond_title(question, reading.title), spans))
-    asking = _unit(asked.vectors)
+    asking = unit(asked.vectors)
     best = np.full(len(asking), -1.0, dtype=np.float32)
     for shown in seen:
         tokens, alive = shown.tokens, shown.alive
-        likeness = asking @ _unit(tokens.vectors).T
+        likeness = asking @ unit(tokens.vectors).T
         likeness[:, ~alive] = -1.0
         passage[0] = max(passage[0], _similarity(asked, tokens, alive))
         if likeness.size:
@@ -162,7 +162,7 @@ def _evidence(
                 continue
             mean = tokens.vectors[own][alive[own]].mean(axis=0)
             most = likeness[:, own].max(axis=1)
-            strips[index, 0] = float(_unit(mean) @ asked.pooled)
+            strips[index, 0] = float(unit(mean) @ asked.pooled)
             strips[index, 1] = float(most @ by_token)
             strips[index, 2] = float(most @ beyond)
     for index, piece in enumerate(reading.pieces):
@@ -213,7 +213,7 @@ def _similarity(asked: TokenVectors, tokens: TokenVectors, alive: "NDArray[np.bo
     if alive.all():
         return float(tokens.pooled @ asked.pooled)
     rest = tokens.vectors[alive]
-    return float(_unit(rest.mean(axis=0)) @ asked.pooled) if len(rest) else 0.0
+    return float(unit(rest.mean(axis=0)) @ asked.pooled) if len(rest) else 0.0
 
 
 def _normalised(weights: Sequence[float]) -> "NDArray[np.float32]":
@@ -223,7 +223,8 @@ def _normalised(weights: Sequence[float]) -> "NDArray[np.float32]":
     return found / max(float(found.sum()), 1e-9)
 
 
-def _unit(vectors: "NDArray[np.float32]") -> "NDArray[np.float32]":
+def unit(vectors: "NDArray[np.floating[Any]]") -> "NDArray[np.float32]":
+    """Return the rows of `vectors`, each of length 1; zeros stay zeros."""
     import numpy as np
 
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from crag_graph.evaluators.local.features import Evidence, Gathered
+from crag_graph.evaluators.local.features import Evidence, Gathered, unit
 
 if TYPE_CHECKING:
     import numpy as np
@@ -121,12 +121,3 @@ def stack(pairs: Sequence[Pair]) -> "dict[str, NDArray[Any]]":
         # Attention over nothing is not a number.
         found[name][:, 0] |= ~found[name].any(axis=1)
     return found
-
-
-def unit(vectors: "NDArray[np.floating[Any]]") -> "NDArray[np.float32]":
-    """Return the rows of `vectors`, each of length 1; zeros stay zeros."""
-    import numpy as np
-
-    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    scaled: NDArray[np.float32] = vectors / np.maximum(lengths, 1e-9)
-    return scaled

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from crag_graph.errors import ConfigurationError
+from crag_graph.models.local.running import batches_of_like_length, open_session, processors
 from crag_graph.models.local.tokenizer import encode, load_tokenizer
 
 if TYPE_CHECKING:
@@ -32,8 +33,6 @@ _SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 # against 38 and 880 MB at 8192).
 _BATCH_TOKENS = 1024
 _QUERY_HEAD = 64
-# Read here and not with the other variables: the process has one model, whoever asks it first.
-_THREADS, _MOST_THREADS = "CRAG_SCORER_THREADS", 256
 
 Keep = Literal["start", "both_ends"]
 
@@ -118,7 +117,7 @@ class MiniLM:
             return
         tokenizer, session = self._get_tokenizer(), self._get_session()
         cut = [_cut(encode(tokenizer, text), keep) for text in texts]
-        for rows in _batches([len(ids) for ids, _ in cut]):
+        for rows in batches_of_like_length([len(ids) for ids, _ in cut], most_tokens=_BATCH_TOKENS):
             width = max(len(cut[row][0]) for row in rows)
             ids = np.zeros((len(rows), width), dtype=np.int64)
             mask = np.zeros_like(ids)
@@ -165,18 +164,6 @@ def _cut(encoding: Any, keep: Keep) -> tuple[list[int], list[tuple[int, int]]]:
     return ids[:head] + ids[-tail:], offsets[:head] + offsets[-tail:]
 
 
-def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Yield indices, texts of like length together, so that little is padding."""
-    batch: list[int] = []
-    for row in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if batch and lengths[row] * (len(batch) + 1) > _BATCH_TOKENS:
-            yield batch
-            batch = []
-        batch.append(row)
-    if batch:
-        yield batch
-
-
 def _pool(states: Any, mask: Any) -> Any:
     """Return the mean over tokens, scaled to length 1: the model's own pooling."""
     import numpy as np
@@ -186,39 +173,8 @@ def _pool(states: Any, mask: Any) -> Any:
     return mean / np.linalg.norm(mean, axis=1, keepdims=True)
 
 
-def processors() -> int:
-    """Return how many threads a local model takes: `CRAG_SCORER_THREADS`, else the processors.
-
-    Without the variable those that this process may use count, at most 8.
-
-    Raises:
-        ConfigurationError: The variable is not a whole number from 1 to 256.
-    """
-    asked = os.environ.get(_THREADS, "").strip()
-    if asked:
-        if not asked.isascii() or not asked.isdigit() or not 1 <= int(asked) <= _MOST_THREADS:
-            raise ConfigurationError(
-                f"{_THREADS} must be a whole number from 1 to {_MOST_THREADS}, not {asked!r}"
-            )
-        return int(asked)
-    usable = (
-        os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
-    )
-    return min(8, len(usable))
-
-
 def _load_session(threads: int) -> Any:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    # Waiting threads sleep: spinning ones take the processor from whoever shares it.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.log_severity_level = 3
-    return onnxruntime.InferenceSession(
-        _read_weights(), options, providers=["CPUExecutionProvider"]
-    )
+    return open_session(_read_weights(), threads=threads)
 
 
 def _read_weights() -> bytes:

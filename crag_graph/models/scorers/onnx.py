@@ -2,11 +2,12 @@
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crag_graph.errors import ConfigurationError, EvaluationError
+from crag_graph.models.local.running import batches_of_like_length, open_session, processors
 from crag_graph.models.scorers.base import InProcess
 from crag_graph.models.scorers.folder import Facts, content_hash
 from crag_graph.models.scorers.heads import log_odds, positive_label
@@ -76,7 +77,8 @@ class OnnxScorer(InProcess):
         session, tokenizer = self._load()
         pairs = [self._pair(tokenizer, question, text) for text in texts]
         scores: list[float | None] = [None] * len(pairs)
-        for rows in _batches([len(pair.ids) for pair in pairs]):
+        lengths = [len(pair.ids) for pair in pairs]
+        for rows in batches_of_like_length(lengths, most_tokens=_BATCH_TOKENS):
             outputs = self._run(session, [pairs[row] for row in rows])
             for row, output in zip(rows, outputs, strict=True):
                 scores[row] = self._raw(output)
@@ -141,17 +143,9 @@ class OnnxScorer(InProcess):
         return loaded[1], loaded[2]
 
     def _session(self) -> Any:
-        import onnxruntime
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = self._threads or processors()
-        options.inter_op_num_threads = 1
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        options.log_severity_level = 3
+        threads = self._threads or processors()
         try:
-            session = onnxruntime.InferenceSession(
-                str(self._file), options, providers=["CPUExecutionProvider"]
-            )
+            session = open_session(str(self._file), threads=threads)
         except Exception as error:
             raise ConfigurationError(
                 f"{self._file} cannot be loaded ({_first_line(error)})"
@@ -183,12 +177,6 @@ def onnx_file(folder: Path) -> Path | None:
     return next((folder / name for name in _MODELS if (folder / name).is_file()), None)
 
 
-def processors() -> int:
-    """Return how many threads are worth while: the processors of this process, at most 8."""
-    usable = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else ()
-    return min(8, len(usable) or os.cpu_count() or 1)
-
-
 def _plain(text: str) -> str:
     """Return `text` with lone surrogates, which the tokenizer refuses, as question marks."""
     return text if text.isascii() else text.encode(errors="replace").decode()
@@ -203,18 +191,6 @@ def _values(pair: "Encoding", name: str) -> list[int]:
 def _logits(session: Any) -> int:
     names = [output.name for output in session.get_outputs()]
     return names.index("logits") if "logits" in names else 0
-
-
-def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Yield indices, pairs of like length together, so that little is padding."""
-    batch: list[int] = []
-    for row in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if batch and lengths[row] * (len(batch) + 1) > _BATCH_TOKENS:
-            yield batch
-            batch = []
-        batch.append(row)
-    if batch:
-        yield batch
 
 
 def _first_line(error: Exception) -> str:

@@ -17,6 +17,7 @@ from crag_graph.evaluators.local import cross as local_cross
 from crag_graph.evaluators.local.cross import CrossEncoder, find_model
 from crag_graph.evaluators.local.features import PASSAGE_FEATURES, STRIP_FEATURES
 from crag_graph.evaluators.local.pairs import INPUTS, Pair, stack
+from crag_graph.models.local.running import open_session
 from crag_graph.settings import Settings
 from tests.fakes.grading import passages as passages_of
 
@@ -101,7 +102,7 @@ def test_a_passage_that_only_repeats_the_question_gets_nothing() -> None:
 
 
 def test_a_pair_has_the_same_logits_whatever_else_is_in_its_batch(folder: Path) -> None:
-    session = local_cross._session((folder / "model.onnx").read_bytes(), 1)
+    session = open_session((folder / "model.onnx").read_bytes(), threads=1)
     short = pair(asked=5, read=12, strips=2, seed=1)
     long = pair(asked=30, read=200, strips=9, seed=2)
     alone = session.run(None, stack([short]))
@@ -161,11 +162,12 @@ def test_scores_that_cannot_be_read_are_one_sentence(copied: Path, damage: str) 
         judged(LocalEvaluator(cross=copied), QUESTION, passages(ANSWERS))
 
 
-def test_threads_share_one_session(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_model_is_loaded_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
-    session = local_cross._session
     monkeypatch.setattr(
-        local_cross, "_session", lambda *given: made.append(given) or session(*given)
+        local_cross,
+        "open_session",
+        lambda model, *, threads: made.append(model) or open_session(model, threads=threads),
     )
     encoder = CrossEncoder(folder)
     assert encoder._load()[0] is encoder._load()[0]

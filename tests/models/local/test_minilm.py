@@ -138,19 +138,3 @@ def test_missing_weights_say_what_to_install(monkeypatch: pytest.MonkeyPatch) ->
 def test_no_threads_are_refused() -> None:
     with pytest.raises(ConfigurationError, match="at least 1"):
         MiniLM(threads=0)
-
-
-def test_the_threads_of_local_models_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CRAG_SCORER_THREADS", "3")
-    assert minilm.processors() == 3
-    monkeypatch.setenv("CRAG_SCORER_THREADS", " ")
-    assert 1 <= minilm.processors() <= 8
-
-
-@pytest.mark.parametrize("given", ["0", "257", "two", "-1", "1.5"])
-def test_threads_that_are_no_number_are_refused(
-    monkeypatch: pytest.MonkeyPatch, given: str
-) -> None:
-    monkeypatch.setenv("CRAG_SCORER_THREADS", given)
-    with pytest.raises(ConfigurationError, match="CRAG_SCORER_THREADS must be a whole number"):
-        minilm.processors()
