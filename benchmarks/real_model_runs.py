@@ -22,7 +22,7 @@ from tests.fakes.web_servers import WebServer
 from tests.fakes.web_servers_wire import SEARXNG
 
 # How the decision card says that a reply was of no use and was asked for again.
-_REPEATED = re.compile(r"asked (?:once more|about again)|graded in parts")
+_REPEATED = re.compile(r"asked (?:once more|again about)|graded in parts")
 _OUTPUT_TOKENS = 400
 _SECONDS = 1800.0
 
