@@ -4,7 +4,8 @@
 
 The attacks (tests/attacks/attacks.py) stand in a passage beside honest ones. The model is the
 worst there is: scripted on loopback, it sees through every disguise and obeys every order that it
-is shown. Printed are verdicts changed and orders followed with the filter on and off. With
+is shown. Printed are verdicts changed and orders followed with the filter on and off, and how many
+other orders (tests/attacks/orders.py) and near sentences of manuals (manuals.py) are withheld. With
 `--data`, a folder of labelled sets as gzip JSONL, also how many of their strips are withheld.
 """
 
@@ -18,7 +19,9 @@ from langchain_core.documents import Document
 from crag_graph.models.injection import addresses_reader
 from crag_graph.text.decompose import decompose
 from tests.attacks.attacks import ATTACKS
+from tests.attacks.manuals import MANUALS
 from tests.attacks.obedient import HACKED
+from tests.attacks.orders import ORDERS, UNTOLD
 from tests.attacks.test_evaluator import ANSWERED, CARRIER, UNANSWERED, verdict
 from tests.attacks.test_generator import answer, beside_honest
 from tests.fakes.openai_server import OpenAIServer
@@ -72,6 +75,12 @@ def main(folder: Path | None) -> None:
                 f"{followed(server, withhold=withhold)} of {len(ATTACKS)} orders followed into the "
                 "answer"
             )
+    for name, texts in (
+        ("orders to a model", ORDERS),
+        ("orders that a handbook could give", UNTOLD),
+        ("sentences of manuals", MANUALS),
+    ):
+        print(f"{name}: {sum(map(addresses_reader, texts))} of {len(texts)} withheld")
     if folder is not None:
         count, total = withheld(folder)
         print(f"honest text: {count} of {total:,} strips withheld")

@@ -4,15 +4,18 @@ A fence tells a model that a text is data; a weak model may obey it all the same
 speak to the model (about its instructions, its grades, its answer) are found here and kept from
 it. The rules look for who is spoken to and what is demanded, in a form of the text from which
 disguises are taken off: compatibility forms, look-alike letters, spaced or reversed letters,
-digits for letters, rot13, base64. They are a filter, not a proof: what passes is still fenced.
+digits for letters, tags inside of words, entities, rot13, base64 and hexadecimal digits. They are a
+filter, not a proof: what passes is still fenced.
 """
 
 import base64
 import binascii
 import codecs
 import functools
+import html
 import re
 import unicodedata
+import urllib.parse
 from collections.abc import Iterator
 
 import regex
@@ -28,7 +31,11 @@ _MARKS = regex.compile(r"\p{Mn}+")
 _SPACED = re.compile(r"\b(?:[^\W\d_][ .\-_*|]{1,2}){4,}[^\W\d_]\b")
 _GAPS = re.compile(r"[ .\-_*|]+")
 _SHORTEST_BLOB = 24
-_BLOB = re.compile(rf"[A-Za-z0-9+/]{{{_SHORTEST_BLOB},}}={{0,2}}")
+_BLOB = re.compile(rf"[A-Za-z0-9+/_-]{{{_SHORTEST_BLOB},}}={{0,2}}")
+_URLSAFE = str.maketrans("-_", "+/")
+# What is not seen inside of a word: an empty element, a comment, marks of emphasis.
+_INSIDE = re.compile(r"<(\w+)\b[^<>]{0,80}></\1>|<wbr/?>|<!--[^<>]{0,80}-->|(?<=\w)\*\*?(?=\w)")
+_ESCAPED = re.compile(r"&#?\w{1,8};|%[0-9a-f]{2}")
 _LONGEST = 20_000
 
 # An order that is written backwards or in rot13 holds one of these somewhere.
@@ -64,6 +71,10 @@ def _views(text: str) -> Iterator[str]:
         yield _SPACED.sub(lambda match: _GAPS.sub("", match[0]), plain)
     if _CODED.search(plain):
         yield plain.translate(_LEET)
+    if _INSIDE.search(plain):
+        yield _INSIDE.sub("", plain)
+    if _ESCAPED.search(plain):
+        yield _undisguised(html.unescape(urllib.parse.unquote(plain)))
     if _any(_CORE_REVERSED, plain):
         yield plain[::-1]
     if _any(_CORE_ROTATED, plain):
@@ -85,9 +96,16 @@ def _undisguised(text: str) -> str:
 
 
 def _decoded(blob: str) -> str:
-    try:
-        raw = base64.b64decode(blob + "=" * (-len(blob) % 4), validate=True)
-        text = raw.decode("utf-8")
-    except (binascii.Error, ValueError):
-        return ""
-    return text if text.isprintable() or "\n" in text else ""
+    for decode in (bytes.fromhex, _from_base64):
+        try:
+            text = decode(blob).decode("utf-8")
+        except (binascii.Error, ValueError):
+            continue
+        if text.isprintable() or "\n" in text:
+            return text
+    return ""
+
+
+def _from_base64(blob: str) -> bytes:
+    padded = blob.translate(_URLSAFE) + "=" * (-len(blob) % 4)
+    return base64.b64decode(padded, validate=True)

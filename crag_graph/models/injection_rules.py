@@ -1,137 +1,204 @@
 """The rules of `injection`: who is spoken to, and what is demanded. All read lower-case text.
 
 Most rules are chains of word classes that follow each other within a sentence; `~40~` stands
-between two of them for at most forty characters.
+between two of them for at most forty characters. Manuals, policies and handbooks give orders in
+many of the same words, and a sentence withheld is a lost answer: so a rule asks for what they do
+not say (a model by its kind, a grade for "this passage", "your answer"), and what they say as well
+is left to the fence.
 """
 
 import re
 
-_DROP = (
-    r"ignore|ignoring|disregard(?:ing)?|forget(?:ting)?|overrid(?:e|ing)|bypass|neglect|discard|"
-    r"supersede|cancel|do not follow|don't follow|do not obey|stop following|set aside"
+from crag_graph.models.injection_languages import LANGUAGE_STEMS, LANGUAGES
+from crag_graph.models.injection_turns import TURN_STEMS, TURNS
+from crag_graph.models.injection_words import (
+    AI,
+    ANSWER,
+    BARE,
+    DROP,
+    EARLIER,
+    FORGET,
+    GRADED,
+    LINKED,
+    MARK,
+    MODEL,
+    MUST,
+    NAMED,
+    OBJECT,
+    ORDERS,
+    PLACE,
+    PRAISE,
+    QUALITY,
+    QUOTED,
+    RATE,
+    SAY,
+    START,
+    THIS,
+    TOP,
+    WANTED,
 )
-_ORDERS = r"instructions?|prompts?|rules?|guidelines?|directions?|directives?|orders?|commands?"
-_EARLIER = (
-    r"previous|prior|above|earlier|preceding|foregoing|former|original|initial|existing|all|any|"
-    r"every|your|system|other"
-)
-# Who reads and judges; the wide class only where a sentence addresses somebody by name.
-_MODEL = (
-    r"ais?|a\.i\.|llms?|(?:large )?language models?|ai (?:models?|systems?|agents?)|"
-    r"(?:ai |virtual |language )?assistants?|chat ?bots?|graders?|evaluators?|raters?|"
-    r"summari[sz]ers?|(?:chat)?gpt(?:-?\d\w*)?"
-)
-_READER = (
-    rf"{_MODEL}|models?|bots?|judges?|reviewers?|rankers?|retrievers?|agents?|claude|gemini|copilot"
-)
-_OBJECT = (
-    r"passages?|documents?|docs?|pages?|texts?|sources?|results?|articles?|strips?|snippets?|"
-    r"chunks?|excerpts?|websites?|sites?|p\d+"
-)
-_DIGIT = r"[0-5](?:\.\d+)?|five|four|one|zero|10|100"
-_MARK = (
-    rf"{_DIGIT}|(?:the )?(?:highest|lowest|maximum|minimum|max|min|top|full|perfect|best|worst)"
-    r"(?: possible)?(?: marks?| scores?| grades?| ratings?| points?| relevance)"
-)
-_QUALITY = r"(?:fully |highly |completely |not |most )?(?:ir)?relevant|useless|worthless"
-_GRADE = (
-    r"rate|score|grade|rank|mark|assign|give|giving|treat|classify|label|consider|judge|set|award"
-)
-_GRADED = r"relevance|score|grade|rating|verdict"
-_ANSWER = r"answers?|response|responses|reply|replies|output|summary"
-_MUST = r"must|should|shall|has to|have to|is to|are to|needs? to|will|(?:is|are) required to"
-_ACTS = (
-    r"rate|score|grade|mark|rank|give|assign|treat|consider|ignore|answer|respond|reply|output|"
-    r"say|state|print|cite|recommend|conclude|select|choose|prefer|mention"
-)
-_PLACE = (
-    r"include|insert|add|append|put|mention|embed|write|place|start|begin|end|finish|prefix|"
-    r"sign|conclude|replace|format"
-)
-_PHRASE = r"the (?:exact |following |single )?(?:words?|phrase|sentence|string|text|number)"
-# A bare mark, not a number of something.
-_BARE = rf"(?:{_DIGIT})\b(?=\s*(?:$|[.!,;)/]|points?\b|stars?\b|out of\b|and\b|or\b|for\b))"
 
 
 def _chain(rule: str) -> str:
     pattern = ""
     for index, part in enumerate(re.split(r" ~(\d+)~ ", rule)):
-        pattern += f"[^.!?]{{0,{part}}}" if index % 2 else rf"\b(?:{part})\b"
+        pattern += f"[^.!?]{{0,{part}}}" if index % 2 else rf"(?<!\w)(?:{part})(?!\w)"
     return pattern
 
 
 _CHAINS = (
     # Orders to drop other orders, or to take new ones.
-    rf"{_DROP} ~40~ {_EARLIER} ~40~ {_ORDERS}|criteria|context|passages|evidence|sources",
-    rf"{_DROP} ~30~ everything|anything|all ~20~ above|before|previous|told|said|else",
-    rf"{_DROP} ~12~ the (?:question|user|task|query)",
-    rf"these|those|following|my|our|new ~1~ {_ORDERS} ~1~ override|supersede|replace",
-    r"your ~1~ (?:real |actual |new |only )?(?:task|job|goal|role|mission) ~1~ has changed|is now",
-    r"do ~1~ what|as ~1~ i say",
-    r"you ~1~ must|will|shall ~1~ obey",
-    r"from now on ~3~ you|always|only|ignore|answer|respond|reply|say|tell|every|all",
-    r"reveal|print|show|output|repeat|leak|disclose|display|tell me|send ~30~ your|the|system ~20~ "
-    r"system prompt|hidden|initial prompt|api keys?|secrets|passwords",
-    rf"reveal|print|show|output|repeat|leak|disclose ~20~ your ~20~ prompt|{_ORDERS}",
-    # Words to the model by name, or a role for it.
-    rf"if|since|because|as ~1~ you ~8~ {_MODEL}",
-    r"you are ~1~ now|no longer|henceforth ~1~ an?|in \w+(?: \w+)? mode|under|bound|operating|free|"
-    r"allowed|required",
-    rf"pretend|act|behave|respond|answer|speak ~1~ to be|as if|as though|as|like ~30~ {_MODEL}|dan|"
-    r"pirate|admin\w*|developer",
-    r"developer|debug|god|admin|jailbreak|dan|override|evaluation ~1~ mode ~30~ on|enabled|"
-    r"activated|active",
-    rf"{_MODEL} ~40~ {_MUST} ~40~ {_ACTS}",
-    r"grader|evaluator|judge|ai|llm|assistant|user|operator ~1~ has|have ~12~ determined|decided|"
-    r"graded|rated|scored|assigned|confirmed|(?:asked|told|instructed|ordered) you",
+    rf"{DROP} ~25~ {EARLIER} ~12~ {ORDERS}",
+    rf"{FORGET} ~12~ (?:prior|previous|earlier) ~1~ directions ~1~ you",
+    rf"{FORGET} ~25~ (?:{ORDERS}|rules) ~12~ above|before",
+    rf"{FORGET} ~12~ (?:all |the |any |your )*(?:previous|prior|above|earlier) ~12~ rules|context|"
+    "passages|evidence",
+    rf"{FORGET} ~3~ (?:all |the )*other (?:passages|snippets|excerpts|strips|chunks)",
+    rf"{FORGET} ~12~ everything|anything|all|whatever|what ~12~ (?:was|were|been|is) (?:told|"
+    rf"said)|"
+    r"(?:the )?above|said before",
+    rf"{DROP} ~1~ your ~12~ training and|programming|guardrails|safety (?:rules|filters|"
+    rf"guidelines)",
+    r"your ~1~ (?:previous|prior|original|initial|earlier|system) (?:instructions?|prompt|"
+    r"guidelines) "
+    r"~3~ (?:(?:is|are) (?:now )?(?:cancell?ed|void|revoked|obsolete)|no longer appl)\w*",
+    r"these|those|my|our|new ~1~ (?:instructions|directives|prompts) ~1~ override|supersede|"
+    r"replace",
+    r"your ~1~ (?:real |actual |new |only )?(?:task|job|goal|role|mission) ~1~ has changed",
+    r"your ~1~ (?:real|actual|new|only) (?:task|job|goal|role|mission) ~1~ is",
+    r"do ~1~ exactly|only ~1~ what|as ~1~ i say",
+    r"you ~1~ must|will|shall ~1~ obey ~1~ me|my|what|this (?:text|page|passage|message|note)",
+    rf"from now on ~3~ (?:you (?:must |will |shall |should |are to |always |only )*)?(?:{SAY}|"
+    rf"ignore|"
+    r"speak|pretend|behave|act as|grade|score)(?! (?:the |all |every )?(?:phone|telephone|"
+    r"calls?|door))",
+    r"reveal|print|show|output|repeat|leak|disclose|display|tell me|send ~20~ your ~1~ "
+    r"(?:own |full |exact |entire )?(?:system|initial|hidden|original)? ?(?:prompt|instructions)",
+    r"print|output|repeat|copy ~20~ above|before this ~5~ word for word|verbatim",
+    # Words to the model by its kind, or a role for it.
+    rf"if|since|because|as ~1~ you ~8~ {MODEL}",
+    rf"as ~1~ an? ~1~ {AI} ~3~ you ~12~ (?:{MUST}|will|can only)",
+    r"(?<![\"'“‘`(])you are ~1~ (?:now )?(?:an? )?(?:helpful |obedient |loyal |expert ){0,2}(?:"
+    rf"{AI}|helpful assistant) ~1~ (?:assistant |model )?(?:that|who|which|and|whose|from|of|by)",
+    r"(?<![\"'“‘`(])you are ~1~ (?:an? )?(?:chatgpt|gpt-?\d\w*|claude|gemini)",
+    r"you are ~1~ now|henceforth ~1~ an? ~25~ judge|grader|evaluator|pirate|dan|assistant|"
+    r"chatbot|ai|"
+    r"sales(?:man|woman|person|bot)|spokes\w+|advertiser|persona|character|hacker",
+    r"you are ~1~ no longer|not ~1~ (?:bound|restricted|limited) by ~1~ (?:any |your "
+    r")?(?:guidelines|"
+    r"rules|programming|instructions|filters|restrictions|policies|ethic\w+)",
+    rf"pretend|act|behave|respond|answer|speak ~1~ to be|as if|as though ~30~ {AI}|dan|pirate|"
+    r"admin\w*|developer",
+    r"(?:god|jailbreak|dan) mode ~30~ on|enabled|activated|active",
+    r"answer|respond|reply|speak ~1~ without ~12~ restrictions?|censorship|guardrails|filters?",
+    rf"{NAMED} ~6~ (?:who |that |which )?(?:read|see|process|pars|index|summari[sz])\w* ~1~ "
+    rf"(?:this|these|it|our) ~30~ {MUST} ~12~ {SAY}|{PRAISE}|{RATE}|give|treat|ignore",
+    rf"{MODEL} ~6~ {MUST} ~6~ {RATE}|give|assign|output ~25~ {BARE}|{TOP} ~5~ "
+    r"(?:for|to) (?:this|these|every|p\d)",
+    rf"(?:any|every|all|each|the) (?:{AI}|assistant) ~6~ {MUST} ~1~ (?:always |only |never )?"
+    rf"(?:say|state|recommend|praise|promote|conclude|prefer) ~1~ (?:that|the|\w+)",
+    rf"{MODEL} ~1~ has|have ~12~ graded|rated|scored ~1~ this ~1~ {OBJECT}",
+    r"user|operator ~1~ has|have ~12~ (?:asked|told|instructed|ordered|authori[sz]ed) you to",
     # Grades for this passage or for the others.
-    rf"{_GRADE} ~60~ {_OBJECT}|relevance|relevant|score|grade|rating|others|everything else ~40~ "
-    rf"as|a|an|with|of|at|to|is|be ~12~ {_MARK}|{_QUALITY}",
-    r"output|return|write|print|say|use ~12~ the number|score|grade|value ~12~ "
-    rf"{_DIGIT} ~10~ everything|all|every|each|this|any",
-    rf"assign\w*|give\w*|award\w* ~30~ {_MARK} ~20~ to (?:this|every|all|each|any|p\d+)",
-    rf"give|grant|award ~1~ this|every|each|any ~1~ {_OBJECT} ~1~ {_MARK}",
+    rf"{RATE} ~60~ {OBJECT}|others|everything else ~20~ as|an?|with|of|at|to|be ~12~ {MARK}|"
+    rf"{QUALITY}",
+    rf"set|assign|give|award|treat|consider|classify|label ~30~ {THIS} ~40~ {GRADED} ~12~ "
+    rf"{MARK}",
+    rf"set|assign|give|award ~12~ {GRADED} ~12~ {THIS} ~20~ to|of|as ~5~ {MARK}",
+    rf"treat|consider|classify|label|judge ~1~ (?:this|(?:all|every) other) (?:{OBJECT}) ~12~ "
+    rf"{QUALITY}|(?:the )?only relevant",
+    rf"treat|consider|use ~1~ this (?:{QUOTED}) ~12~ (?:absolute|ground) truth",
+    rf"(?:this|the (?:present|above)) (?:{OBJECT}) ~1~ (?:{MUST}) be ~12~ (?:{RATE}|judg)\w*",
+    r"output|return|write|print|say|use|assign|give ~12~ the ~1~ score|grade ~1~ (?:of "
+    r")?(?:[0-5]) ~10~ "
+    r"everything|all|every|each|this|any",
+    rf"assign\w*|giv\w*|award\w* ~20~ {TOP} ~5~ to (?:this|p\d+|every (?:{OBJECT}))",
+    rf"giv(?:e|es|ing)|grant|award|assign ~1~ this|every|each|any ~1~ {OBJECT} ~1~ {MARK}",
     # Orders about the answer.
-    rf"(?:your|the)(?: final| own)?|every|each|any|all|the assistant'?s ~1~ {_ANSWER} ~5~ {_MUST} "
-    r"~1~ contain|include|say|start|begin|end|mention|not mention|recommend|consist|read|state|"
-    r"cite",
-    "start|begin|end|finish|open|close|prefix|sign|conclude|preface|translate|rewrite|encode ~5~ "
-    rf"your ~1~ {_ANSWER}",
-    "start|begin|end|finish|conclude|preface|prefix ~5~ the|every|each|all|any ~7~ "
-    rf"{_ANSWER} ~3~ with|by",
-    r"when|before|while|after|in ~12~ answering|responding|replying|summari[sz]ing|generating ~80~ "
-    r"always|never|must|do not|don't|include|say|state|tell|mention|recommend|ignore",
-    r"tell|inform|convince|instruct|direct|advise|urge|ask ~1~ the|your|this ~1~ "
-    r"user|reader|human|person|customer ~60~ https?|www|click|visit|pay|password|card|download|"
-    r"that (?:this|the) (?:is|only)",
-    r"do not|don't|never ~1~ cite|mention|use|quote|trust|consider|rely on ~12~ "
-    rf"(?:any |the )?other (?:{_OBJECT})|this (?:instruction|message|note)",
+    rf"your(?: final| own| next)? (?:{ANSWER}) ~5~ {MUST} ~1~ (?:always )?(?:say|read|{PRAISE}|"
+    r"(?:contain|include) (?:only|the (?:exact |following )?(?:words?|phrase|sentence|link))|"
+    r"(?:start|begin|end) with)",
+    rf"(?:every|each|any|all)(?: final)? (?:{ANSWER}) ~5~ {MUST} ~1~ (?:{PRAISE})(?! (?:the|"
+    rf"its|an?|"
+    "all|any|your|which|whether|at|of)(?!\\w))",
+    rf"(?:make sure|ensure) ~6~ your (?:{ANSWER}) ~6~ recommends?|praises?|promotes?|favou?rs?",
+    "start|begin|end|finish|open|close|prefix|conclude|preface|translate|rewrite|encode ~5~ "
+    rf"your (?:{ANSWER}) ~3~ with|by|in|as|to",
+    rf"cite|quote|recommend|prefer ~3~ this ~1~ {OBJECT} ~5~ (?:in|for) (?:every|each|all|any) "
+    rf"(?:{ANSWER})",
+    r"when|before|while ~1~ (?:you )?(?:are )?(?:answer|respond|summari[sz])(?:ing)? ~40~ "
+    r"(?:always |never |must |do not |don't |only )+(?:mention|recommend|praise|claim|cite)",
+    r"(?:correct|right|true|only|final) answer ~1~ to (?:every|any|all|each) (?:questions?|"
+    r"query|queries)",
+    rf"(?:{SAY}) ~40~ (?:whatever|no matter what) ~3~ (?:is asked|the (?:user|question|query)|"
+    rf"you are "
+    "asked)",
+    r"(?:whatever|no matter what) ~3~ (?:the (?:user|question|query)|you are asked) ~12~ (?:answer|"
+    r"say|reply|respond) (?:that|with)",
+    r"(?:tell|inform|convince|direct|advise|urge|ask) (?:the|your|this) (?:user|reader|human|"
+    r"person|"
+    r"customer) ~60~ https?|www",
+    r"(?:tell|inform|convince|urge) (?:your user|the (?:reader|human)) ~60~ click|visit|pay|"
+    r"download",
+    rf"do not|don't|never ~1~ cite|mention|quote|rely on ~12~ (?:any |the )?other (?:{QUOTED})",
+    "do not|don't|never ~1~ use|trust|consider ~6~ (?:any |the )?other (?:passages?|strips?|"
+    "snippets?|"
+    "excerpts?)",
+    r"do not|don't|never ~1~ mention|reveal|disclose|repeat ~1~ (?:this|these) (?:instructions?|"
+    r"message|"
+    "note|prompt)",
+    r"do not|don't|never ~1~ (?:tell|show|inform|alert) the user ~12~ (?:these|this|your) "
+    "(?:instructions?|prompt|orders|note|message)",
     r"omit|suppress|leave out|hide ~12~ mentions? of|any mention|all mention",
-    r"repeat ~1~ after me|(?:the following|this) (?:word|phrase|sentence|text)",
 )
 _PATTERNS = (
     *map(_chain, _CHAINS),
-    _chain(rf"new|updated|revised|real|actual|urgent ~8~ {_ORDERS}") + r"\s*(?::|for you|follow)",
-    r"\bsystem (?:prompt|message|override|instruction|update|notice|note|command)s?\s*[:\]>)-]",
-    r"\bnew (?:task|objective|goal|role)\s*:",
-    _chain(rf"note|message|attention|notice|instructions?|memo|hello|hey|dear|hi ~14~ {_READER}")
-    + r"[^.!?]{0,25}[:,!]",
-    rf"^\W*(?:{_READER})\s*[:,]\s*(?:you|please|must|always|never|do|{_GRADED}|{_ACTS})\b",
-    _chain(rf"{_GRADE} ~20~ {_OBJECT}|it|this|others|everything|{_GRADED}")
-    + rf"[^.!?]{{0,12}}\b{_BARE}",
-    _chain(rf"{_GRADED} ~20~ of|for|to ~15~ this|that|all|every|each|any|other|{_OBJECT}")
-    + rf"[^.!?]{{0,40}}(?:\b(?:is|are|be|equals?|becomes?)\b|[:=])\s*(?:{_MARK})\b",
+    rf"{START}(?:{FORGET}) (?:all|any|every|the)(?: of)?(?: (?:the|your|these|those))? ?"
+    r"(?:instructions?|prompts?|guidelines)\b(?! (?:that|which|for|on|in|of)\b)",
+    rf"{START}(?:ignore|disregard|forget)(?: all of| all)? (?:the |everything |text )*above"
+    rf"(?: (?:text|content|lines?))?(?:\W+(?:and|then|just|only|instead)?\W*(?:say|tell|respond|"
+    rf"output"
+    r"|recommend|praise|print that|rate)\b|\W*$)",
+    rf"{START}(?:ignore|disregard|forget)(?: about)? the (?:question|user(?:'s \w+)?|"
+    rf"task)\b[\s\W]*(?:"
+    rf"and|then|just|instead)?[\s\W]*(?:only )?(?:{SAY})\b(?! (?:question|number|the (?:next|"
+    rf"following)))",
+    r"\b(?:new|real|actual|urgent) (?:\w+ )?(?:instructions|directives?)\s*(?::|for you|follow)",
+    r"(?:^|[\[<*#])\W*(?:new |your )?system (?:prompt|override|instructions?)s?\s*[:\]>]",
+    r"^\W*(?:your )?new (?:task|objective|goal)\s*:",
+    r"^\W*(?:now |first )?(?:print|output|reveal|repeat|leak) (?:me )?the (?:full |entire |whole )?"
+    r"system prompt\b",
+    rf"\b(?:note|message|attention|notice|instructions?|memo|hello|hey|dear|"
+    rf"hi)\b[\s,:]*(?:(?:to|for|"
+    rf"all|any|every|the|dear)\s+){{0,3}}(?:{AI}|claude|gemini|copilot)(?: (?:models?|systems?|"
+    rf"agents?|"
+    r"assistants?))?(?: (?:read|process|summari)\w* [^.!?]{0,20})?\s*[:,!]",
+    r"<!--\s*(?:to |for |note to |dear )?(?:ai|llm|assistant|chatgpt|model)s?\s*[:,]",
+    rf"^\W*(?:{NAMED}|evaluators?|reviewers?)\s*[:,]\s*(?:please |you )?(?:must|always|never|"
+    rf"rate|score|"
+    rf"grade|rank|ignore|recommend|conclude|output|{GRADED})\b",
+    rf"{START}(?:act|behave|respond|answer|speak) (?:as|like) (?:an? )?(?:\w+ )?(?:{AI}|dan|"
+    rf"pirate)\b",
+    _chain(rf"{RATE} ~20~ {OBJECT}|it|this|others|everything|{GRADED}")
+    + rf"[^.!?]{{0,12}}(?<!\w){BARE}",
+    _chain(rf"{GRADED} ~20~ of|for|to ~1~ this|all other|every other|p\d+|(?:the )?(?:{QUOTED})")
+    + rf"[^.!?]{{0,40}}(?:\b(?:is|are|be|equals?|becomes?)\b|[:=])\s*(?:{MARK})",
     _chain(
-        r"this|the (?:above|following|present)|(?:every |all (?:the )?)?other|the rest of the|"
-        rf"remaining ~1~ {_OBJECT} ~30~ {_MUST}|deserves?|gets?|receives?|scores?|"
-        r"(?:is|are) (?:rated|graded|scored|marked)"
+        rf"(?:this|the (?:above|following|present)|(?:every|all(?: the)?) other|the rest of the|"
+        rf"remaining) (?:{OBJECT}) ~30~ {MUST}|deserves?|gets?|receives?|(?:is|are)"
     )
-    + rf"[^.!?]{{0,40}}\b(?:(?:{_MARK})(?:\W*$| out of)|(?:rated|graded|scored|ignored|discarded|"
-    r"irrelevant)\b)",
-    _chain(rf"{_OBJECT} ~60~ gets?|receives?|scores?|deserves?|earns?")
-    + rf"[^.!?]{{0,12}}\b(?:{_DIGIT})\W*$",
-    _chain(rf"others?|the rest|everything else ~25~ {_GRADED}|{_GRADE}|gets?|are|is|as|{_MUST}")
-    + r"[^.!?]{0,20}\b(?:[0-5]|zero|one|irrelevant|worthless|lowest|minimum)\W*$",
+    + rf"[^.!?]{{0,12}}\b(?:(?:rated|graded|scored) (?:as )?(?:{MARK}|{QUALITY})|{TOP}\W*$|"
+    r"given an? (?:score|grade) of)",
+    _chain(
+        rf"(?:this|(?:every|all) other) (?:{OBJECT}) ~30~ gets?|receives?|scores?|deserves?|earns?"
+    )
+    + r"[^.!?]{0,12}\b(?:[0-5]|zero|five)\W*$",
+    _chain(
+        r"all others|the others|the rest|everything else ~8~ gets?|scores?|deserves?|rated|scored"
+    )
+    + r"[^.!?]{0,8}\b(?:[0-5]|zero|one|irrelevant|worthless)\W*$",
+    _chain(rf"{RATE} ~5~ (?:all |the )?others?|the rest|everything else")
+    + r"[^.!?]{0,20}\b(?:[0-5]|zero|one|irrelevant|worthless)\W*$",
     r"\b(?:p\d+|passage \d+)\s*(?:[:=]|is|gets)\s*[0-5]\b.{0,20}\s?\b(?:p\d+|passage \d+)\s*"
     r"(?:[:=]|is|gets)\s*[0-5]\b",
     r"[\"']?(?:passages|grades|evaluations|strips)[\"']?\s*:\s*[\[{][^\n]{0,200}"
@@ -139,76 +206,53 @@ _PATTERNS = (
     r"[\"']?id[\"']?\s*:\s*[\"']?p\d+[\"']?[^\n]{0,80}[\"']?(?:score|grade|rating)[\"']?\s*:",
     r"<(?:score|grade|rating|relevance)>\s*[0-5]\b",
     r"</?(?:passage|evidence)-\w",  # our own frame, forged
-    r"^\W*(?:relevance|score|grade|relevance score)\s*[:=]\s*[0-5](?:\s*/\s*5)?\W*$",
-    _chain(rf"correct|final|expected|proper|right|relevance ~1~ {_GRADED}")
-    + r"[^.!?]{0,20}(?:\bis\b|:|=)\s*\W?[0-5]\b(?!\.\d)",
-    rf"\b(?:{_PLACE})\b[^\n]{{0,80}}\b(?:in|to|into|of|with) (?:your|the final) (?:{_ANSWER})\b",
-    r"\b(?:respond|reply|answer|output|say|print|write|return) (?:only|exactly|just|nothing but|"
-    rf"solely|simply|verbatim)\s?(?:with\b|by\b|{_PHRASE}\b|[\"'“:])",
-    rf"\b(?:respond|reply|answer) with (?:only|just|nothing but|exactly|{_PHRASE})\b",
-    # The same in other languages: orders to drop orders, and grades.
-    r"\b(?:ignorier\w*|vergiss|missachte|übergehe)\b[^.!?]{0,40}\b(?:anweisung|vorgabe|regel)",
-    r"\b(?:ignore[zr]?|oublie[zr]?)\b[^.!?]{0,30}\b(?:instructions?|consignes?|regles?)\b",
-    r"\b(?:ignor[ae]|olvid[ae])\b[^.!?]{0,30}\b(?:instrucciones|reglas|indicaciones)\b",
-    r"\b(?:ignora|dimentica)\b[^.!?]{0,30}\b(?:istruzioni|regole)\b",
-    r"\b(?:ignore|esqueca|desconsidere)\b[^.!?]{0,30}\b(?:instrucoes|regras)\b",
-    r"\b(?:negeer|vergeet)\b[^.!?]{0,30}\b(?:instructies|regels|aanwijzingen)\b",
-    r"(?:игнорируи|забудь|не обращаи внимания)\w*[^.!?]{0,40}(?:инструкц|указани|правил)",
-    r"(?:忽略|无视|無視|忘记|忘掉)[^。！？]{0,15}(?:指令|指示|说明|說明|提示|规则|要求)",
-    r"(?:指示|命令|プロンプト|ルール)[^。！？]{0,10}(?:無視|忘れ)",
-    r"(?:지시|명령|규칙|프롬프트)[^.!?]{0,10}무시",
-    r"\b(?:bewerten?|benote|gib)\b[^.!?]{0,50}\b(?:mit|note|punkte?)\b[^.!?]{0,20}\b[0-5]\b",
-    r"\b(?:note[zr]?|attribue[zr]?|donne[zr]?)\b[^.!?]{0,50}\b(?:note|score)\b[^.!?]{0,20}\b[0-5]\b",
-    r"\b(?:califi[cq]\w+|puntu\w+|asign\w+)\b[^.!?]{0,50}\b(?:nota|pasaje|documento)\b"
-    r"[^.!?]{0,20}\b[0-5]\b",
-    r"(?:оцени|поставь|присвои)\w*[^.!?]{0,50}\b[0-5]\b",
-    r"(?:打|给|給|评|評)[^。！？]{0,12}(?:[0-5五满滿]\s*分|最高分)",
+    r"^\W*(?:relevance|score|relevance score)\s*[:=]\s*[0-5](?:\s*(?:/|out of|of)\s*(?:5|"
+    r"five))?\W*$",
+    r"^\W*(?:relevance|verdict|grade|label)\s*[:=]\s*(?:fully |highly |very )?relevant\W*$",
+    _chain(rf"correct|expected|proper|right|relevance ~1~ {GRADED}")
+    + r"[^.!?]{0,20}(?:\bis\b|:|=)\s*\W?[0-5]\b(?!\.\d| (?:to|of)\b)",
+    rf"\b(?:{PLACE}) (?!{WANTED})[^\n]{{2,80}}\b(?:in|to|into|of|with) (?:your|the final) "
+    rf"(?:{ANSWER})\b",
+    rf"\b(?:{PLACE})\b[^\n]{{0,80}}(?:{LINKED})[^\n]{{0,80}}\b(?:in|to|into) (?:your|the final|"
+    rf"every|each) (?:{ANSWER})\b",
+    rf"\b(?:finish|end|begin|start|conclude) (?:every|each|all|any) (?:{ANSWER}) "
+    rf"with\b[^\n]{{0,40}}"
+    r"(?:https?:|www\.|[\"'“‘]|\bthe (?:words?|phrase|sentence)\b)",
+    r"\b(?:respond|reply|answer) (?:(?:only|exactly|just|nothing but|solely|simply) )?with "
+    r"(?:(?:only|just"
+    r"|nothing but|exactly) )?the (?:exact |following |single )?(?:words?|phrase|sentence|"
+    r"string|text)"
+    r"\b(?![^.!?]{0,30}\bto \w+)",
+    r"\b(?:answer|respond to) (?:every|any|all) (?:questions?|query|queries) with [\"'“‘](?!yes|"
+    r"no\b|true)",
+    *TURNS,
+    *LANGUAGES,
 )
 ADDRESSED = re.compile("|".join(f"(?:{pattern})" for pattern in _PATTERNS), re.M)
 
 STEMS = (
-    *("instruction", "prompt", "rule", "guideline", "direction", "directive", "command"),
-    *("ignor", "disregard", "forget", "overrid", "bypass", "supersed", "cancel", "discard"),
-    *("pretend", " mode", "new task", "new role", "new goal", "new objective", "your task"),
+    *TURN_STEMS,
+    *LANGUAGE_STEMS,
+    *("instruction", "prompt", "rule", "guideline", "direction", "directive"),
+    *("ignor", "disregard", "forget", "overrid", "bypass", "do not follow", "stop following"),
+    *("pretend", "act ", "behave", "speak ", " mode", "new task", "new goal", "new objective"),
+    *("your ", "i say", "obey", "from now on", "you are", "claude", "gemini", "copilot"),
+    *("assistant", "model", "llm", "grader", "evaluator", "judge", "chatbot", "chat bot", "gpt"),
+    *("summari", "ai ", "ai,", "ai:", "ai!", "a.i.", "ais", "rater", "reviewer"),
+    *("scor", "grade", "rate", "rating", "rank", "relevan", "verdict", "mark", "assign", "award"),
+    *("give", "giving", "others", "the rest", "everything", "p1", "passage", "evidence-", "strips"),
+    *("answer", "respon", "reply", "replies", "output", "repeat", "verbatim", "word for word"),
     *(
-        "your job",
-        "i say",
-        "obey",
-        "comply",
-        "act as",
-        "act like",
-        "behave",
-        "speak ",
-        "from now on",
-        "claude",
-        "gemini",
-        "copilot",
-        "you are now",
+        "reveal",
+        "disclose",
+        "this message",
+        "whatever",
+        "no matter what",
+        "without",
+        "passages",
+        "context",
     ),
-    *("assistant", "model", "llm", "grader", "evaluator", "judge", "chatbot", "bot", "gpt"),
-    *("summar", " ai ", " ai,", " ai:", "agent", "rater", "ranker", "retriever", "reviewer"),
-    *("scor", "grade", "rate", "rating", "rank", "relevan", "verdict", " mark", "assign"),
-    *("award", "treat", "consider", "give", "label", "others", "everything", "passage", "p1:"),
-    *("your ans", "your resp", "your repl", "your out", "your sum", "the final", "every ans"),
-    *("respon", "reply", "answer", "output", "repeat", "say ", "print ", "return ", "mention"),
-    *("the user", "your user", "the reader", "not cite", "not use", "never ", "end with"),
-    *("strips", "document", "source", "password", "secret", "api key", '"id"'),
-    *("anweisung", "vorgabe", "regel", "consigne", "instruccion", "indicacion"),
-    *("istruzion", "instrucoes", "instructies", "aanwijzing", "инструкц", "указани", "правил"),
-    *("оцени", "поставь", "присвои", "指令", "指示", "说明", "說明", "提示", "规则", "要求"),
-    *(
-        "命令",
-        "プロンプト",
-        "ルール",
-        "지시",
-        "명령",
-        "규칙",
-        "프롬프트",
-        "分",
-        "bewert",
-        "benote",
-        "gib ",
-    ),
-    *("note", "evidence-", "attribu", "donne", "califi", "puntu", "asign", "nota"),
+    *("the user", "the reader", "this user", "the human", "the person", "the customer"),
+    *("not cite", "not use", "other ", "mention", "truth", "only relevant", "label", '"id"', "id:"),
 )
 """Each match of `ADDRESSED` holds one of these; most sentences hold none and are done with."""
