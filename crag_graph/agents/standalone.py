@@ -11,6 +11,7 @@ from crag_graph.budget import Budget
 from crag_graph.environment import Environment
 from crag_graph.errors import BudgetExceededError, ModelError
 from crag_graph.models.asking import NOSTREAM, Asker
+from crag_graph.models.fencing import without_tokens
 from crag_graph.models.meter import Meter
 from crag_graph.models.plan import Offload, Plan, arun, run
 from crag_graph.models.reply import visible_text
@@ -120,7 +121,7 @@ class ModelRewriter:
         self, message: str, history: Sequence[Turn], meter: Meter, override: str
     ) -> Plan[str]:
         prompt: Prompt = yield Offload(lambda: self._prompts.load("standalone", override=override))
-        messages = prompt.render(question=message, history=_lines(history))
+        messages = prompt.render(question=without_tokens(message), history=_lines(history))
         reply = yield from self._asker.ask(messages, meter=meter)
         question = " ".join(clean_text(visible_text(reply)).split())
         if not question or len(question) > _MOST_CHARACTERS:
@@ -173,6 +174,7 @@ def _worth_asking(message: str, history: Sequence[Turn]) -> bool:
 def _lines(history: Sequence[Turn]) -> str:
     names = {"user": "User", "assistant": "Assistant"}
     return "\n".join(
-        f"{names[turn['role']]}: {shorten(' '.join(turn['content'].split()), _LONGEST_TURN)}"
+        f"{names[turn['role']]}: "
+        f"{shorten(' '.join(without_tokens(turn['content']).split()), _LONGEST_TURN)}"
         for turn in history
     )

@@ -9,10 +9,10 @@ import regex
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from crag_graph.generation.base import Evidence
-from crag_graph.models.fencing import Fence, inert
+from crag_graph.models.fencing import Fence, inert, without_tokens
 from crag_graph.models.injection import addresses_reader
 from crag_graph.models.reply import text_blocks
-from crag_graph.text.clean import clean_text, shorten, tail_text
+from crag_graph.text.clean import shorten, tail_text
 from crag_graph.text.tokens import estimate_tokens
 
 _CHARS_PER_TOKEN = 4
@@ -72,7 +72,7 @@ def show_evidence(evidence: Sequence[Evidence], *, tokens: int, withhold: bool) 
 
 def show_question(question: str) -> str:
     """Return the question as it is shown: whole, or both ends of a very long one."""
-    text = clean_text(question)
+    text = without_tokens(question)
     if len(text) <= _LONGEST_QUESTION:
         return text
     half = _LONGEST_QUESTION // 2
@@ -82,11 +82,13 @@ def show_question(question: str) -> str:
 def show_history(history: Sequence[Mapping[str, Any]]) -> list[BaseMessage]:
     """Return the last turns as messages that begin with the user's and alternate.
 
+    An answer may quote a document, so tokens of chat templates are made harmless here too.
     Citation markers of earlier answers are taken out: their numbers meant other sources.
     """
     messages: list[BaseMessage] = []
     for turn in history[-_MOST_TURNS:]:
-        text = shorten(clean_text(text_blocks(turn.get("content"))) or " ", _TURN_CHARS).strip()
+        said = without_tokens(text_blocks(turn.get("content")))
+        text = shorten(said or " ", _TURN_CHARS).strip()
         if not text:
             continue
         if turn.get("role") in ("assistant", "ai"):

@@ -14,13 +14,22 @@ from crag_graph.text.clean import clean_text, shorten
 
 _NONCE_BYTES = 4
 _LONGEST_TITLE = 160
-# Tokens of chat templates: ChatML and harmony <|…|>, Llama [INST] and <<SYS>>, <s>, Gemma's turns.
-_SPECIAL = regex.compile(
-    r"<\|[^|>\n]{0,60}\|>|<\|+|\|+>|</?s>|<</?SYS>>|\[/?INST\]|</?(?:start|end)_of_turn>|<[be]os>"
-    r"|</?(?:system|assistant|user|human|tool|instructions?|passages?|evidence)\b[^<>\n]{0,80}>",
+# Tokens of chat templates: ChatML, harmony and Llama 3 <|…|>, DeepSeek's with full-width bars,
+# Llama 2 and Mistral [INST] and <<SYS>>, <s>, Gemma's turns, reasoning and tools, fillers.
+_TOKEN = regex.compile(
+    "<[|\uff5c][^\\s|\uff5c<>]{1,60}[|\uff5c]>"
+    r"|</?s>|<</?SYS>>|</?(?:start|end)_of_(?:turn|image|audio)>|<(?:[be]os|pad|unk|sop|eop)>"
+    r"|\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|gMASK)\]"
+    r"|<(?:unused|extra_id_)\d{1,4}>|<fim_\w{3,10}>|</?(?:think|tool_call|tool_response)>",
     regex.I,
 )
-_LOOKALIKES = str.maketrans("<>[]|", "‹›⟦⟧¦")
+# What prompts are framed with, ours among them. Names of elements that only begin so are not meant.
+_TAG = regex.compile(
+    r"</?(?:passages?|evidence)\b[^<>\n]{0,80}>"
+    r"|</?(?:system|assistant|user|human|tool|instructions?)(?:\s[^<>\n]{0,80})?/?>",
+    regex.I,
+)
+_LOOKALIKES = str.maketrans("<>[]|\uff5c", "‹›⟦⟧¦¦")
 # Invisible: zero-width space and joiners outside of words, bidirectional overrides and isolates.
 _INVISIBLE = regex.compile(
     r"[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\u00ad]"
@@ -56,8 +65,16 @@ class Fence:
 
 def inert(text: str) -> str:
     """Return `text` so that it can only be read as quoted: cleaned, defanged, indented."""
-    text = _INVISIBLE.sub("", clean_text(text)).strip()
-    return _SPECIAL.sub(_defang, text).replace("\n", _INDENT)
+    text = without_tokens(_INVISIBLE.sub("", clean_text(text)).strip())
+    return _TAG.sub(_defang, text).replace("\n", _INDENT)
+
+
+def without_tokens(text: str) -> str:
+    """Return `text` cleaned, the tokens of chat templates written with look-alikes.
+
+    For what is shown to a model outside of a fence: a question, the turns before it.
+    """
+    return _TOKEN.sub(_defang, clean_text(text))
 
 
 def inert_line(text: str) -> str:

@@ -23,12 +23,12 @@ from crag_graph.evaluators.llm.results import as_evaluation_error, grade_of, not
 from crag_graph.evaluators.llm.rewriting import in_words, rewrite
 from crag_graph.evaluators.query import own_query, usable_queries
 from crag_graph.models.asking import NOSTREAM, Asker, Backoff
+from crag_graph.models.fencing import without_tokens
 from crag_graph.models.forms import Form
 from crag_graph.models.meter import Meter
 from crag_graph.models.plan import Offload, Plan, arun, run
 from crag_graph.prompting import Prompt, Prompts
 from crag_graph.settings import EvaluationMode, Scale, Settings
-from crag_graph.text.clean import clean_text
 
 # The settings that change what a model sees of a passage, beside the prompts.
 _SHOWN = (
@@ -238,7 +238,7 @@ class LLMEvaluator:
 
     def _values(self, question: str, settings: Settings) -> dict[str, str]:
         return {
-            "question": clean_text(question),
+            "question": without_tokens(question),
             "today": self._today().isoformat(),
             "queries": in_words(settings.sub_queries),
         }
