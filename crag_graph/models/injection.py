@@ -37,6 +37,16 @@ _URLSAFE = str.maketrans("-_", "+/")
 _INSIDE = re.compile(r"<(\w+)\b[^<>]{0,80}></\1>|<wbr/?>|<!--[^<>]{0,80}-->|(?<=\w)\*\*?(?=\w)")
 _ESCAPED = re.compile(r"&#?\w{1,8};|%[0-9a-f]{2}")
 _LONGEST = 20_000
+# Documentation of attacks quotes orders and says that they are attacks. To hide behind that, an
+# order would have to be quoted and called an attack, which is as good as a fence.
+_QUOTATION = re.compile(
+    r"\"[^\"\n]{1,300}\"|“[^”\n]{1,300}[”“]|„[^“”\n]{1,300}[“”]|«[^»\n]{1,300}»|`[^`\n]{1,300}`"
+    r"|(?<!\w)'[^'\n]{1,300}'(?!\w)|‘[^’\n]{1,300}’(?!\w)"
+)
+_ATTACKS = re.compile(
+    r"\b(?:injections?|jailbreaks?|attack\w*|malicious|adversar\w+|untrusted|hostile|angreif\w+|"
+    r"attaqu\w+|atac\w+|ataque\w*)\b|攻击"
+)
 
 # An order that is written backwards or in rot13 holds one of these somewhere.
 _CORE = (
@@ -57,7 +67,16 @@ _CORE_ROTATED = tuple(codecs.encode(stem, "rot13") for stem in _CORE)
 @functools.lru_cache(maxsize=8192)  # the evaluator's strips come back as the generator's evidence
 def addresses_reader(text: str) -> bool:
     """Return whether `text`, a sentence or strip, gives orders to the model that reads it."""
-    return any(ADDRESSED.search(view) is not None for view in _views(text[:_LONGEST]))
+    return any(_gives_orders(view) for view in _views(text[:_LONGEST]))
+
+
+def _gives_orders(view: str) -> bool:
+    if ADDRESSED.search(view) is None:
+        return False
+    told = _QUOTATION.sub('""', view)
+    if told == view or _ATTACKS.search(told) is None:
+        return True
+    return ADDRESSED.search(told) is not None
 
 
 def _views(text: str) -> Iterator[str]:
