@@ -19,6 +19,7 @@ CRAGError
 │   ├── CollectionNotFoundError
 │   └── CollectionMismatchError   made with another embedding model, size or schema
 ├── LoadError                     one document cannot be read; `path` and `reason`
+│   └── EmptyDocumentError        there is nothing in it to be read
 └── SearchError                   web search
     ├── SearchAuthError
     ├── SearchQuotaError
@@ -186,6 +187,13 @@ class LoadError(CRAGError):
         super().__init__(f"{path}: {reason}")
         self.path = redact(path)
         self.reason = redact(reason)
+
+
+class EmptyDocumentError(LoadError):
+    """A document has nothing in it that could be read: no bytes, blanks, no rows.
+
+    It is not raised for a format that may hold what cannot be read, such as the pictures of a scan.
+    """
 
 
 class SearchError(CRAGError):

@@ -11,6 +11,7 @@ from crag_graph import errors
 from crag_graph.errors import (
     BudgetExceededError,
     CRAGError,
+    EmptyDocumentError,
     EvaluationError,
     GenerationError,
     LoadError,
@@ -91,6 +92,7 @@ EXAMPLES: list[CRAGError] = [
     EvaluationError("m", reason="parse"),
     GenerationError("m", reason="length", evidence=["a", "b"]),
     LoadError("a.pdf", "no text layer (a scan?)"),
+    EmptyDocumentError("a.md", "empty: it has no bytes"),
     StoreUnavailableError("m", retry_after=1.0),
     SearchUnavailableError("m"),
 ]

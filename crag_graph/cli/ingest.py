@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from crag_graph.ingestion.report import IngestReport
 
 _MOST_FAILURES = 20
+_MOST_EMPTY = 5
 
 
 def ingest(
@@ -62,7 +63,7 @@ def ingest(
     """Index files and folders, skipping what has not changed since the last time.
 
     It can be interrupted and run again at any moment. Exits with 1 when some files could not be
-    indexed (the others were), with 2 when a path does not exist.
+    indexed (the others were), with 2 when a path does not exist. Empty files are no failure.
     """
     from crag_graph.cli.ingesting import Options, ingest_paths
 
@@ -86,7 +87,8 @@ def ingest(
     else:
         _show(report, environment)
     if not report.ok:
-        total = report.added + report.changed + report.unchanged + len(report.failed)
+        indexed = report.added + report.changed + report.unchanged
+        total = indexed + len(report.empty) + len(report.failed)
         say(f"crag: {len(report.failed)} of {counted(total, 'file')} could not be indexed")
         raise typer.Exit(1)
 
@@ -107,13 +109,22 @@ def _show(report: "IngestReport", environment: Environment) -> None:
     chunks = counted(report.chunks, "chunk")
     console.print(f"  {', '.join(counts)} · {chunks} · {report.seconds:.1f} s")
     if report.skipped:
-        skipped = f"  {counted(report.skipped, 'file')} of formats that are not read"
+        skipped = f"  {counted(report.skipped, 'file')} of formats that are not read, or minified"
         console.print(Text(skipped, style="dim"))
+    if report.empty:
+        empty = f"  {counted(len(report.empty), 'file')} without text: {_named(report.empty)}"
+        console.print(Text(clean_text(empty), style="dim"), soft_wrap=True)
     for path, reason in report.failed[:_MOST_FAILURES]:
         # One line each, however long, so that a path can be copied out of it.
         console.print(Text(clean_text(f"! {path}: {reason}"), style="red"), soft_wrap=True)
     if len(report.failed) > _MOST_FAILURES:
         rest = len(report.failed) - _MOST_FAILURES
         console.print(Text(f"! and {rest:,} more; --json lists them all", style="red"))
-    if not any((report.added, report.changed, report.unchanged, report.failed)):
+    if not any((report.added, report.changed, report.unchanged, report.empty, report.failed)):
         console.print(Text("  No file of a known format was found.", style="yellow"))
+
+
+def _named(paths: list[str]) -> str:
+    names = ", ".join(Path(path).name for path in paths[:_MOST_EMPTY])
+    rest = len(paths) - _MOST_EMPTY
+    return names if rest <= 0 else f"{names} and {rest:,} more"

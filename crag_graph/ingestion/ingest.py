@@ -48,7 +48,8 @@ def ingest(
     A document is up to date when neither its bytes nor the loaders, the chunker or the embedding
     model changed. The bytes are read and hashed each time: that costs little beside embedding, and
     size and time of a file do not prove that it is the same. One file that cannot be read does not
-    keep the others from being indexed; it is reported, and an older version of it stays.
+    keep the others from being indexed; it is reported, and an older version of it stays. An empty
+    file is counted apart, and is no failure where there is no older version.
 
     Args:
         paths: Files and folders.

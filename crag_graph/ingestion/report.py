@@ -14,7 +14,8 @@ class IngestReport:
         changed: Documents whose content, or the way they are cut or embedded, changed.
         unchanged: Documents that were up to date.
         pruned: Documents that were removed because their files are gone.
-        skipped: Files whose format cannot be loaded, and source files that are empty or minified.
+        skipped: Files whose format cannot be loaded, and source files that are minified.
+        empty: Paths of files that have no text in them, and never had any that was indexed.
         failed: (path, reason) of what could not be indexed, as it was or in part.
         chunks: Chunks of the added and changed documents.
         seconds: Wall time.
@@ -26,6 +27,7 @@ class IngestReport:
     unchanged: int = 0
     pruned: int = 0
     skipped: int = 0
+    empty: list[str] = dataclasses.field(default_factory=list)
     failed: list[tuple[str, str]] = dataclasses.field(default_factory=list)
     chunks: int = 0
     seconds: float = 0.0
@@ -33,7 +35,7 @@ class IngestReport:
 
     @property
     def ok(self) -> bool:
-        """Whether everything could be indexed."""
+        """Whether everything that has a text could be indexed."""
         return not self.failed
 
     def as_dict(self) -> dict[str, Any]:

@@ -3,55 +3,20 @@
 import contextlib
 import dataclasses
 import hashlib
-import uuid
 from collections.abc import Sequence
-from typing import Any
 
-from crag_graph.errors import LoadError, StoreError
+from crag_graph.errors import EmptyDocumentError, LoadError, StoreError
+from crag_graph.ingestion import loaders
 from crag_graph.ingestion.chunking import Chunk, Chunker
 from crag_graph.ingestion.discovery import FoundFile
-from crag_graph.ingestion.loaders import LOADERS_VERSION, is_worth_loading, parse, read
+from crag_graph.ingestion.open_document import OpenDocument, chunk_point, several
 from crag_graph.ingestion.report import IngestProgress, IngestReport, ProgressCallback
 from crag_graph.ingestion.vectors import ChunkEmbedder
-from crag_graph.retrieval.index import Point, VectorIndex
+from crag_graph.retrieval.index import VectorIndex
 from crag_graph.retrieval.manifest import DocumentRecord, Manifest
-from crag_graph.state import plain
 
 WINDOW = 1000
 """Chunks between two flushes, and the stretch in which texts of like length meet in a batch."""
-
-
-@dataclasses.dataclass(eq=False, kw_only=True)
-class _Document:
-    """A document on its way into the index."""
-
-    file: FoundFile
-    is_known: bool  # whether the manifest had a record of it
-    is_new: bool
-    digest: str
-    version: str
-    chunks: int
-    left: int  # chunks that are neither stored nor given up yet
-    faults: list[str] = dataclasses.field(default_factory=list)
-
-    @property
-    def stored(self) -> int:
-        """Chunks that are in the index once the document is complete."""
-        return self.chunks - len(self.faults)
-
-    def record(self, *, done: bool) -> DocumentRecord:
-        return DocumentRecord(
-            document_id=self.file.document_id,
-            source=self.file.source,
-            digest=self.digest,
-            version=self.version,
-            chunks=self.stored,
-            state="done" if done else "pending",
-        )
-
-    def point_id(self, position: int) -> str:
-        name = f"{self.version}/{position}"
-        return str(uuid.uuid5(uuid.UUID(self.file.document_id), name))
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -67,8 +32,8 @@ class IngestRun:
     batch_size: int
     max_file_bytes: int
     report: IngestReport
-    _waiting: list[tuple[_Document, Chunk]] = dataclasses.field(default_factory=list)
-    _open: list[_Document] = dataclasses.field(default_factory=list)
+    _waiting: list[tuple[OpenDocument, Chunk]] = dataclasses.field(default_factory=list)
+    _open: list[OpenDocument] = dataclasses.field(default_factory=list)
     _looked_at: int = 0
     _stored: int = 0
     _total: int = 0
@@ -101,23 +66,22 @@ class IngestRun:
     def _look_at(self, file: FoundFile, record: DocumentRecord | None) -> None:
         """Put the chunks of a document among those that wait, unless it is up to date."""
         try:
-            data = read(file.path, max_bytes=self.max_file_bytes)
-            if not is_worth_loading(file.path, data):
+            data = loaders.read(file.path, max_bytes=self.max_file_bytes)
+            if not loaders.is_worth_loading(file.path, data):
                 self.report.skipped += 1
                 return
             digest = self._digest(data)
             if record is not None and record.digest == digest and record.state == "done":
                 self.report.unchanged += 1
                 return
-            parts = parse(file.path, data, max_bytes=self.max_file_bytes)
+            parts = loaders.parse(file.path, data, max_bytes=self.max_file_bytes)
             chunks = self.chunker.chunk(parts)
+            if not chunks:
+                raise loaders.without_text(file.path, data)
         except LoadError as error:
-            self.report.failed.append((error.path, error.reason))
+            self._leave_out(error, record)
             return
-        if not chunks:
-            self.report.failed.append((str(file.path), "empty: it has no text"))
-            return
-        document = _Document(
+        document = OpenDocument(
             file=file,
             is_known=record is not None,
             is_new=record is None or record.state == "pending",
@@ -134,12 +98,25 @@ class IngestRun:
         if record is not None and record.digest == digest:
             self._keep_stored(document)
 
+    def _leave_out(self, error: LoadError, record: DocumentRecord | None) -> None:
+        """Report a document that is not indexed.
+
+        An empty file is in order, unless the index still answers from what it said before.
+        """
+        if not isinstance(error, EmptyDocumentError):
+            self.report.failed.append((error.path, error.reason))
+        elif record is None:
+            self.report.empty.append(error.path)
+        else:
+            stays = "its earlier text stays indexed until the file is deleted and --prune given"
+            self.report.failed.append((error.path, f"{error.reason}, and {stays}"))
+
     def _digest(self, data: bytes) -> str:
         """Return the hash of all that the chunks and vectors of a document depend on."""
-        rest = "\n".join((LOADERS_VERSION, self.chunker.fingerprint, self.model))
+        rest = "\n".join((loaders.LOADERS_VERSION, self.chunker.fingerprint, self.model))
         return hashlib.sha256(hashlib.sha256(data).digest() + rest.encode()).hexdigest()
 
-    def _keep_stored(self, document: _Document) -> None:
+    def _keep_stored(self, document: OpenDocument) -> None:
         """Take those chunks off the list that an interrupted run stored."""
         ids = [document.point_id(position) for position in range(document.chunks)]
         stored = {
@@ -170,14 +147,14 @@ class IngestRun:
             self._tell(batch[-1][0].file)
         self._settle()
 
-    def _store_batch(self, batch: Sequence[tuple[_Document, Chunk]]) -> None:
+    def _store_batch(self, batch: Sequence[tuple[OpenDocument, Chunk]]) -> None:
         vectors = self.embedder.embed([chunk.text for _, chunk in batch])
         points = []
         for (document, chunk), vector in zip(batch, vectors, strict=True):
             if isinstance(vector, str):
                 document.faults.append(f"chunk {chunk.position + 1}: {vector}")
             else:
-                points.append(_point(document, chunk, vector))
+                points.append(chunk_point(document, chunk, vector))
         if points:
             self.index.upsert(points)
         for document, _ in batch:
@@ -202,9 +179,9 @@ class IngestRun:
         self._open = [document for document in self._open if document.left > 0]
         for document in complete:
             if document.faults:
-                self.report.failed.append((str(document.file.path), _several(document.faults)))
+                self.report.failed.append((str(document.file.path), several(document.faults)))
 
-    def _count(self, document: _Document) -> None:
+    def _count(self, document: OpenDocument) -> None:
         if document.is_new:
             self.report.added += 1
         else:
@@ -222,29 +199,3 @@ class IngestRun:
                     path=str(file.path),
                 )
             )
-
-
-def _point(document: _Document, chunk: Chunk, vector: Sequence[float]) -> Point:
-    payload: dict[str, Any] = {
-        "title": document.file.path.stem,
-        **chunk.metadata,
-        "document_id": document.file.document_id,
-        "version": document.version,
-        "digest": document.digest,
-        "source": document.file.source,
-        "position": chunk.position,
-        "part": chunk.part,
-        "start": chunk.start,
-        "end": chunk.end,
-    }
-    return Point(
-        id=document.point_id(chunk.position),
-        vector=vector,
-        text=chunk.text,
-        payload=plain(payload),
-    )
-
-
-def _several(faults: Sequence[str]) -> str:
-    rest = len(faults) - 1
-    return faults[0] if not rest else f"{faults[0]}; and {rest} more of its chunks"

@@ -71,16 +71,30 @@ def test_a_dry_run_leaves_nothing_behind(home: Path, folder: Path, capsys):
 @pytest.mark.case(89)
 def test_one_broken_file_does_not_keep_the_good_ones_out(home: Path, folder: Path, capsys):
     (folder / "scan.pdf").write_bytes(b"%PDF-1.4 nothing of a PDF in here")
+    (folder / "broken.docx").write_bytes(b"PK nothing of a document")
     (folder / "empty.md").write_bytes(b"")
     (folder / "photo.xyz").write_bytes(b"\x00\x01")
     report = ingest_json(capsys, str(folder), code=1)
     assert (report["ok"], report["added"], report["skipped"]) == (False, 2, 1)
-    assert {Path(item["path"]).name for item in report["failed"]} == {"scan.pdf", "empty.md"}
+    assert {Path(item["path"]).name for item in report["failed"]} == {"scan.pdf", "broken.docx"}
+    assert report["empty"] == [str(folder / "empty.md")]
     assert run(["ingest", str(folder)]) == 1
     out, err = capsys.readouterr()
     assert "! " in out
     assert "scan.pdf:" in out
-    assert err == "crag: 2 of 4 files could not be indexed\n"
+    assert err == "crag: 2 of 5 files could not be indexed\n"
+
+
+def test_empty_files_are_counted_and_no_failure(home: Path, folder: Path, capsys):
+    for name in ("todo.md", "data.csv", "__init__.py", "rows.jsonl"):
+        (folder / name).write_bytes(b"\n" if name == "data.csv" else b"")
+    assert run(["ingest", str(folder)]) == 0
+    out, err = capsys.readouterr()
+    assert "4 files without text: __init__.py, data.csv, rows.jsonl, todo.md" in out
+    assert (err, "! " in out) == ("", False)
+    (folder / "ferry.md").write_bytes(b"")  # the index still answers from it
+    assert run(["ingest", str(folder)]) == 1
+    assert "stays indexed" in capsys.readouterr().out
 
 
 def test_a_missing_path_makes_nothing_even_beside_a_good_one(home: Path, folder: Path, capsys):

@@ -99,13 +99,14 @@ def test_the_report_is_plain_json(store: Store) -> None:
     fields = json.loads(json.dumps(store.ingest().as_dict()))
     assert fields.pop("seconds") >= 0
     assert fields == {
-        "ok": False,
+        "ok": True,
         "added": 1,
         "changed": 0,
         "unchanged": 0,
         "pruned": 0,
         "skipped": 1,
-        "failed": [{"path": str(store.docs / "b.md"), "reason": "empty: it has no text"}],
+        "empty": [str(store.docs / "b.md")],
+        "failed": [],
         "chunks": 1,
         "dry_run": False,
     }
@@ -200,7 +201,8 @@ def test_pruning_spares_what_is_there_but_not_taken(store: Store) -> None:
     store.write(b="")  # cannot be loaded any more
     report = store.ingest(prune=True)
     assert report.pruned == 0
-    assert [reason for _, reason in report.failed] == ["empty: it has no bytes"]
+    ((_, reason),) = report.failed
+    assert reason.startswith("empty: it has no bytes, and its earlier text stays indexed")
     assert sorted(store.texts()) == ["Hidden.", "One.", "Two."]
 
 
@@ -223,7 +225,7 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(store: Store) -> Non
     assert (report.added, report.changed, report.unchanged, report.pruned) == (1, 1, 1, 1)
     assert report.chunks == 2
     assert report.dry_run
-    assert not report.ok
+    assert report.empty == [str(store.docs / "e.md")]
     assert store.embeddings.calls == []
     assert store.index.calls == []
     assert (store.manifest.records(), store.index.points) == (records, points)
@@ -246,7 +248,8 @@ def test_one_good_file_among_scans_is_indexed_and_the_scans_are_named(store: Sto
 def test_what_has_no_chunks_never_reaches_the_store(store: Store) -> None:
     store.write(a="---\n\n***\n", b="", c=" \n")
     report = store.ingest()
-    assert len(report.failed) == 3
+    assert report.ok
+    assert len(report.empty) == 3
     assert store.embeddings.calls == []
     assert store.index.calls == []
 
@@ -342,4 +345,5 @@ def test_source_files_that_nobody_reads_are_skipped(store: Store) -> None:
     (store.docs / "bundle.min.js").write_text("var a=1;" * 5000)
     report = store.ingest()
     assert report.ok
-    assert (report.added, report.skipped) == (1, 2)
+    assert (report.added, report.skipped) == (1, 1)
+    assert report.empty == [str(store.docs / "__init__.py")]

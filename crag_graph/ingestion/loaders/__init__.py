@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from crag_graph.errors import LoadError
+from crag_graph.errors import EmptyDocumentError, LoadError
 from crag_graph.ingestion.loaders.base import Heading, LoadedPart, PartKind, Source
 from crag_graph.ingestion.loaders.formats import extensions, loader_of
 from crag_graph.text.clean import clean_text, is_blank, shorten
 
 __all__ = [
     "DEFAULT_MAX_BYTES", "LOADERS_VERSION", "Heading", "LoadedPart", "PartKind", "extensions",
-    "is_supported", "is_worth_loading", "load", "parse", "read",
+    "is_supported", "is_worth_loading", "load", "parse", "read", "without_text",
 ]  # fmt: skip
 
 DEFAULT_MAX_BYTES = 100 * 1024 * 1024
@@ -24,6 +24,8 @@ LOADERS_VERSION = "loaders-1"
 """Raised when a loader makes another text of the same bytes, so that documents are loaded anew."""
 
 _LONGEST_METADATA = 300
+# Loaders of formats of which a person sees no more than what is read: no picture, no script.
+_OPEN = frozenset(("markdown", "notebook", "records", "tables", "text"))
 _NOT_BLOCKING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -33,9 +35,9 @@ def is_supported(path: Path) -> bool:
 
 
 def is_worth_loading(path: Path, data: bytes) -> bool:
-    """Return False for source files that nobody reads: empty ones, and minified scripts and styles.
+    """Return False for source files that nobody reads: minified scripts and styles.
 
-    A folder of code or of built documentation is full of them, and they are no mistake in it.
+    A folder of built documentation is full of them, and they are no mistake in it.
     """
     from crag_graph.ingestion.loaders.text import is_mere_output
 
@@ -50,6 +52,7 @@ def load(path: Path, *, max_bytes: int = DEFAULT_MAX_BYTES) -> list[LoadedPart]:
         max_bytes: The largest file that is read, and the most that a container may unpack to.
 
     Raises:
+        EmptyDocumentError: There is nothing in it to be read.
         LoadError: The file cannot be read, is not what its name says, or has no text.
     """
     return parse(path, read(path, max_bytes=max_bytes), max_bytes=max_bytes)
@@ -80,6 +83,7 @@ def parse(path: Path, data: bytes, *, max_bytes: int = DEFAULT_MAX_BYTES) -> lis
     """Return the parts of a document whose bytes are at hand, at least one, none of them blank.
 
     Raises:
+        EmptyDocumentError: There is nothing in it to be read.
         LoadError: The bytes are not what the name says, or hold no text.
     """
     source = Source(path=path, data=data, suffix=path.suffix.lower(), max_bytes=max_bytes)
@@ -87,7 +91,7 @@ def parse(path: Path, data: bytes, *, max_bytes: int = DEFAULT_MAX_BYTES) -> lis
     if name is None:
         raise source.error(f"no loader for {source.suffix or 'a file without an extension'}")
     if not data:
-        raise source.error("empty: it has no bytes")
+        raise EmptyDocumentError(str(path), "empty: it has no bytes")
     try:
         parts = [_cleaned(part) for part in _loader(name)(source)]
     except LoadError:
@@ -100,8 +104,16 @@ def parse(path: Path, data: bytes, *, max_bytes: int = DEFAULT_MAX_BYTES) -> lis
         ) from error
     parts = [part for part in parts if not is_blank(part.text)]
     if not parts:
-        raise source.error("empty: it has no text")
+        raise without_text(path, data)
     return parts
+
+
+def without_text(path: Path, data: bytes) -> LoadError:
+    """Return the error of a document whose loader finds no text, to be raised or reported."""
+    module = (loader_of(path) or "").partition(":")[0]
+    if module in _OPEN or not data.strip():
+        return EmptyDocumentError(str(path), "empty: it has no text")
+    return LoadError(str(path), "it has no text (only pictures?)")
 
 
 def _loader(name: str) -> Callable[[Source], Iterator[LoadedPart]]:

@@ -65,11 +65,8 @@ def parse_code(source: Source) -> Iterator[LoadedPart]:
 
 
 def is_mere_output(suffix: str, data: bytes) -> bool:
-    """Return whether a source file is nothing to read: empty, or minified by a program."""
-    language = CODE_LANGUAGES.get(suffix)
-    if language is None or not data.strip():
-        return language is not None
-    if language not in _MINIFIED:
+    """Return whether a source file is nothing to read, since a program minified it."""
+    if CODE_LANGUAGES.get(suffix) not in _MINIFIED or not data:
         return False
     long = sum(len(line) for line in data.split(b"\n") if len(line) > _LONG_LINE)
     return long > len(data) / 2

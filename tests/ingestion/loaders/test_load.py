@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from crag_graph.errors import LoadError
+from crag_graph.errors import EmptyDocumentError, LoadError
 from crag_graph.ingestion.loaders import extensions, is_supported, load, parse
 from tests.fakes.documents import epub_bytes, pdf_bytes, write_docx, write_pptx
 
@@ -68,6 +68,25 @@ def test_a_file_of_blanks_is_reported(tmp_path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
     with pytest.raises(LoadError, match="empty: it has no text"):
         load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "empty"),
+    [
+        ("a.csv", "name,size\n", True),
+        ("a.json", "[]", True),
+        ("a.html", "<html><body><img src='x.png'></body></html>", False),
+        ("a.html", " \n", True),
+    ],
+)
+def test_only_what_may_hold_something_unread_is_no_empty_file(
+    tmp_path: Path, name: str, text: str, empty: bool
+) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(LoadError) as caught:
+        load(path)
+    assert isinstance(caught.value, EmptyDocumentError) is empty
 
 
 def test_a_file_beyond_the_limit_is_not_read(tmp_path: Path) -> None:

@@ -153,8 +153,8 @@ def test_tables_in_html_become_tables(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "worth"),
     [
-        ("__init__.py", "", False),
-        ("__init__.py", "\n", False),
+        ("__init__.py", "", True),
+        ("app.js", "\n", True),
         ("vendor.js", "var a=1;" * 2000, False),
         ("site.css", "a{b:c}" * 2000 + "\n", False),
         ("app.js", "var a = 1;\n" * 2000, True),
