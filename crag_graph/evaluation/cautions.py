@@ -1,13 +1,16 @@
 """Sentences that keep a reader from taking a report for more than it says."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from crag_graph.evaluation.bootstrap import Figure
 from crag_graph.evaluation.report import Figures
+from crag_graph.redaction import redact
 from crag_graph.settings import Settings
+from crag_graph.text.clean import shorten
 from crag_graph.wording import counted
 
 _FEW = 30
+_LONGEST_CAUSE = 300
 _NOT_HURT = 0.005
 """A fall below this is rounding rather than harm."""
 
@@ -18,16 +21,28 @@ def cautions(
     difference: Figures,
     settings: Settings,
     web: bool,
-    failed: int,
-    degraded: int,
+    failed: Sequence[Mapping[str, str]],
+    degraded: Sequence[Mapping[str, str]],
     done: int,
 ) -> list[str]:
-    """Return what to mind in these figures."""
+    """Return what to mind in these figures.
+
+    Args:
+        figures: Of each arm.
+        difference: What the correction buys.
+        settings: Of every run.
+        web: Whether the web is asked.
+        failed: What failed; see `crag_graph.evaluation.report.Report`.
+        degraded: What was worked around, likewise.
+        done: How many questions were run.
+    """
     found: list[str] = []
     if failed:
-        found.append(f"{failed} runs failed and take no part in the figures")
-    if degraded:
-        found.append(f"{degraded} failures were worked around, which the figures contain")
+        found.append(
+            f"{counted(len(failed), 'run')} failed and take no part in the figures; first: "
+            f"{_cause(failed[0]['error'])}"
+        )
+    found += _worked_around(degraded)
     if done and not any(figures.values()):
         found.append("no question has a label that anything could be measured by, only the cost")
     elif 0 < done < _FEW:
@@ -55,6 +70,23 @@ def reranking_cautions(difference: Mapping[str, Figure], settings: Settings) -> 
         for name, figure in difference.items()
         if figure.value < -_NOT_HURT
     ]
+
+
+def _worked_around(degraded: Sequence[Mapping[str, str]]) -> list[str]:
+    """Return a warning for each stage that failed, with the cause that came first."""
+    stages: dict[str, list[str]] = {}
+    for one in degraded:
+        stage, _, cause = one["error"].partition(": ")
+        stages.setdefault(stage if cause else "a stage", []).append(cause or stage)
+    return [
+        f"{stage} failed {counted(len(causes), 'time')} and was worked around, which the figures "
+        f"contain; first: {_cause(causes[0])}"
+        for stage, causes in stages.items()
+    ]
+
+
+def _cause(error: str) -> str:
+    return shorten(redact(" ".join(error.split())), _LONGEST_CAUSE)
 
 
 def _verdict(figures: Figures) -> list[str]:

@@ -153,8 +153,8 @@ class Evaluation:
                 difference=difference,
                 settings=runner.settings,
                 web=runner.settings.web_search and web.ready and web.get() is not None,
-                failed=len(failed),
-                degraded=len(degraded),
+                failed=failed,
+                degraded=degraded,
                 done=len(records),
             ),
         )

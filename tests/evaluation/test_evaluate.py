@@ -142,7 +142,8 @@ def test_what_a_collaborator_of_ones_own_raises_is_a_failure_too():
     assert [one["arm"] for one in report.failed] == ["crag", "plain"]
     assert report.failed[0]["error"].startswith("unexpected KeyError: ")
     assert "answer" not in report.figures["crag"]
-    assert any("2 runs failed" in warning for warning in report.warnings)
+    (told,) = (warning for warning in report.warnings if "2 runs failed" in warning)
+    assert "first: unexpected KeyError: " in told
 
 
 def test_a_failure_of_grading_is_no_verdict():
@@ -355,6 +356,19 @@ def test_reranking_that_hurts_is_told():
     right = stubs(retriever=StubRetriever([FERRY, COWS]))
     fine = evaluate(EXAMPLES[:1], services=right, settings=Settings(top_k=1, rerank_from=2))
     assert not any("reranking" in one for one in fine.warnings)
+
+
+def test_reranking_that_failed_is_told_with_its_first_cause():
+    down = EvaluationError(
+        "http://user:sk-abcdefghijklmnop1234@rank.test cannot be reached", reason="transport"
+    )
+    broken = StubEvaluator(down)
+    given = stubs(evaluator=broken, local_evaluator=broken, retriever=StubRetriever([FERRY, COWS]))
+    report = evaluate(EXAMPLES, services=given, settings=Settings(top_k=1, rerank_from=2))
+    (told,) = (one for one in report.warnings if one.startswith("reranking failed"))
+    assert told.startswith("reranking failed 2 times and was worked around")
+    assert "rank.test cannot be reached" in told
+    assert "sk-abc" not in "".join(report.warnings)
 
 
 def test_the_web_is_told_since_it_changes():
