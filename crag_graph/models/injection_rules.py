@@ -54,14 +54,13 @@ _CHAINS = (
     rf"{FORGET} ~12~ (?:all |the |any |your )*(?:previous|prior|above|earlier) ~12~ rules|context|"
     "passages|evidence",
     rf"{FORGET} ~3~ (?:all |the )*other (?:passages|snippets|excerpts|strips|chunks)",
-    rf"{FORGET} ~12~ everything|anything|all|whatever|what ~12~ (?:was|were|been|is) (?:told|"
-    rf"said)|"
+    rf"{FORGET} ~12~ everything|anything|all|whatever|what ~12~ (?:was|were|been|is) (?:told|said)|"
     r"(?:the )?above|said before",
     rf"{DROP} ~1~ your ~12~ training and|programming|guardrails|safety (?:rules|filters|"
     rf"guidelines)",
     r"your ~1~ (?:previous|prior|original|initial|earlier|system) (?:instructions?|prompt|"
-    r"guidelines) "
-    r"~3~ (?:(?:is|are) (?:now )?(?:cancell?ed|void|revoked|obsolete)|no longer appl)\w*",
+    r"guidelines) ~3~ (?:(?:is|are) (?:now )?(?:cancell?ed|void|revoked|obsolete)|no longer "
+    r"appl)\w*",
     r"these|those|my|our|new ~1~ (?:instructions|directives|prompts) ~1~ override|supersede|"
     r"replace",
     r"your ~1~ (?:real |actual |new |only )?(?:task|job|goal|role|mission) ~1~ has changed",
@@ -72,8 +71,8 @@ _CHAINS = (
     rf"ignore|"
     r"speak|pretend|behave|act as|grade|score)(?! (?:the |all |every )?(?:phone|telephone|"
     r"calls?|door))",
-    r"reveal|print|show|output|repeat|leak|disclose|display|tell me|send ~20~ your ~1~ "
-    r"(?:own |full |exact |entire )?(?:system|initial|hidden|original)? ?(?:prompt|instructions)",
+    r"reveal|print|show|output|repeat|leak|disclose|display|tell me|send ~20~ your ~1~ (?:own |"
+    r"full |exact |entire )?(?:system|initial|hidden|original)? ?(?:prompt|instructions)",
     r"print|output|repeat|copy ~20~ above|before this ~5~ word for word|verbatim",
     # Words to the model by its kind, or a role for it.
     rf"if|since|because|as ~1~ you ~8~ {MODEL}",
@@ -82,11 +81,10 @@ _CHAINS = (
     rf"{AI}|helpful assistant) ~1~ (?:assistant |model )?(?:that|who|which|and|whose|from|of|by)",
     r"(?<![\"'“‘`(])you are ~1~ (?:an? )?(?:chatgpt|gpt-?\d\w*|claude|gemini)",
     r"you are ~1~ now|henceforth ~1~ an? ~25~ judge|grader|evaluator|pirate|dan|assistant|"
-    r"chatbot|ai|"
-    r"sales(?:man|woman|person|bot)|spokes\w+|advertiser|persona|character|hacker",
+    r"chatbot|ai|sales(?:man|woman|person|bot)|spokes\w+|advertiser|persona|character|hacker",
     r"you are ~1~ no longer|not ~1~ (?:bound|restricted|limited) by ~1~ (?:any |your "
-    r")?(?:guidelines|"
-    r"rules|programming|instructions|filters|restrictions|policies|ethic\w+)",
+    r")?(?:guidelines|rules|programming|instructions|filters|restrictions|policies|ethic\w+)",
+    rf"pretend ~1~ (?:that )?you are ~12~ {AI}",
     rf"pretend|act|behave|respond|answer|speak ~1~ to be|as if|as though ~30~ {AI}|dan|pirate|"
     r"admin\w*|developer",
     r"(?:god|jailbreak|dan) mode ~30~ on|enabled|activated|active",
@@ -95,31 +93,30 @@ _CHAINS = (
     rf"(?:this|these|it|our) ~30~ {MUST} ~12~ {SAY}|{PRAISE}|{RATE}|give|treat|ignore",
     rf"{MODEL} ~6~ {MUST} ~6~ {RATE}|give|assign|output ~25~ {BARE}|{TOP} ~5~ "
     r"(?:for|to) (?:this|these|every|p\d)",
-    rf"(?:any|every|all|each|the) (?:{AI}|assistant) ~6~ {MUST} ~1~ (?:always |only |never )?"
-    rf"(?:say|state|recommend|praise|promote|conclude|prefer) ~1~ (?:that|the|\w+)",
+    rf"(?:any|every|all|each|the) (?:{AI}|assistant) ~6~ {MUST} ~1~ (?:always |only |never "
+    rf")?(?:say|state|recommend|praise|promote|conclude|prefer) ~1~ (?:that|the|\w+)",
     rf"{MODEL} ~1~ has|have ~12~ graded|rated|scored ~1~ this ~1~ {OBJECT}",
     r"user|operator ~1~ has|have ~12~ (?:asked|told|instructed|ordered|authori[sz]ed) you to",
     # Grades for this passage or for the others.
     rf"{RATE} ~60~ {OBJECT}|others|everything else ~20~ as|an?|with|of|at|to|be ~12~ {MARK}|"
     rf"{QUALITY}",
-    rf"set|assign|give|award|treat|consider|classify|label ~30~ {THIS} ~40~ {GRADED} ~12~ "
-    rf"{MARK}",
+    rf"set|assign|give|award|treat|consider|classify|label ~30~ {THIS} ~40~ {GRADED} ~12~ {MARK}",
     rf"set|assign|give|award ~12~ {GRADED} ~12~ {THIS} ~20~ to|of|as ~5~ {MARK}",
     rf"treat|consider|classify|label|judge ~1~ (?:this|(?:all|every) other) (?:{OBJECT}) ~12~ "
     rf"{QUALITY}|(?:the )?only relevant",
     rf"treat|consider|use ~1~ this (?:{QUOTED}) ~12~ (?:absolute|ground) truth",
     rf"(?:this|the (?:present|above)) (?:{OBJECT}) ~1~ (?:{MUST}) be ~12~ (?:{RATE}|judg)\w*",
     r"output|return|write|print|say|use|assign|give ~12~ the ~1~ score|grade ~1~ (?:of "
-    r")?(?:[0-5]) ~10~ "
-    r"everything|all|every|each|this|any",
+    r")?(?:[0-5]) ~10~ everything|all|every|each|this|any",
     rf"assign\w*|giv\w*|award\w* ~20~ {TOP} ~5~ to (?:this|p\d+|every (?:{OBJECT}))",
-    rf"giv(?:e|es|ing)|grant|award|assign ~1~ this|every|each|any ~1~ {OBJECT} ~1~ {MARK}",
+    rf"giv(?:e|es|ing)|grant|award|assign ~1~ this|every|each|any ~1~ {OBJECT} ~1~ (?:an? "
+    rf")?(?:{MARK})",
     # Orders about the answer.
     rf"your(?: final| own| next)? (?:{ANSWER}) ~5~ {MUST} ~1~ (?:always )?(?:say|read|{PRAISE}|"
     r"(?:contain|include) (?:only|the (?:exact |following )?(?:words?|phrase|sentence|link))|"
     r"(?:start|begin|end) with)",
-    rf"(?:every|each|any|all)(?: final)? (?:{ANSWER}) ~5~ {MUST} ~1~ (?:{PRAISE})(?! (?:the|"
-    rf"its|an?|"
+    rf"(?:every|each|any|all)(?: final)? (?:{ANSWER}) ~5~ {MUST} ~1~ (?:{PRAISE})(?! (?:the|its|"
+    rf"an?|"
     "all|any|your|which|whether|at|of)(?!\\w))",
     rf"(?:make sure|ensure) ~6~ your (?:{ANSWER}) ~6~ recommends?|praises?|promotes?|favou?rs?",
     "start|begin|end|finish|open|close|prefix|conclude|preface|translate|rewrite|encode ~5~ "
@@ -133,11 +130,10 @@ _CHAINS = (
     rf"(?:{SAY}) ~40~ (?:whatever|no matter what) ~3~ (?:is asked|the (?:user|question|query)|"
     rf"you are "
     "asked)",
-    r"(?:whatever|no matter what) ~3~ (?:the (?:user|question|query)|you are asked) ~12~ (?:answer|"
-    r"say|reply|respond) (?:that|with)",
+    r"(?:whatever|no matter what) ~3~ (?:the (?:user|question|query)|you are asked) ~12~ "
+    r"(?:answer|say|reply|respond) (?:that|with)",
     r"(?:tell|inform|convince|direct|advise|urge|ask) (?:the|your|this) (?:user|reader|human|"
-    r"person|"
-    r"customer) ~60~ https?|www",
+    r"person|customer) ~60~ https?|www",
     r"(?:tell|inform|convince|urge) (?:your user|the (?:reader|human)) ~60~ click|visit|pay|"
     r"download",
     rf"do not|don't|never ~1~ cite|mention|quote|rely on ~12~ (?:any |the )?other (?:{QUOTED})",
@@ -154,29 +150,24 @@ _CHAINS = (
 _PATTERNS = (
     *map(_chain, _CHAINS),
     rf"{START}(?:{FORGET}) (?:all|any|every|the)(?: of)?(?: (?:the|your|these|those))? ?"
-    r"(?:instructions?|prompts?|guidelines)\b(?! (?:that|which|for|on|in|of)\b)",
-    rf"{START}(?:ignore|disregard|forget)(?: all of| all)? (?:the |everything |text )*above"
-    rf"(?: (?:text|content|lines?))?(?:\W+(?:and|then|just|only|instead)?\W*(?:say|tell|respond|"
-    rf"output"
+    r"(?:instructions?|prompts?|guidelines)\b(?! (?:that|which|for|on|in|of|if|when|until)\b)",
+    rf"{START}(?:ignore|disregard|forget)(?: all of| all)? (?:the |everything |text )*above(?: "
+    rf"(?:text|content|lines?))?(?:\W+(?:and|then|just|only|instead)?\W*(?:say|tell|respond|output"
     r"|recommend|praise|print that|rate)\b|\W*$)",
     rf"{START}(?:ignore|disregard|forget)(?: about)? the (?:question|user(?:'s \w+)?|"
-    rf"task)\b[\s\W]*(?:"
-    rf"and|then|just|instead)?[\s\W]*(?:only )?(?:{SAY})\b(?! (?:question|number|the (?:next|"
-    rf"following)))",
+    rf"task)\b[\s\W]*(?:and|then|just|instead)?[\s\W]*(?:only )?(?:{SAY})\b(?! (?:question|"
+    rf"number|the (?:next|following)))",
     r"\b(?:new|real|actual|urgent) (?:\w+ )?(?:instructions|directives?)\s*(?::|for you|follow)",
     r"(?:^|[\[<*#])\W*(?:new |your )?system (?:prompt|override|instructions?)s?\s*[:\]>]",
     r"^\W*(?:your )?new (?:task|objective|goal)\s*:",
-    r"^\W*(?:now |first )?(?:print|output|reveal|repeat|leak) (?:me )?the (?:full |entire |whole )?"
-    r"system prompt\b",
-    rf"\b(?:note|message|attention|notice|instructions?|memo|hello|hey|dear|"
-    rf"hi)\b[\s,:]*(?:(?:to|for|"
-    rf"all|any|every|the|dear)\s+){{0,3}}(?:{AI}|claude|gemini|copilot)(?: (?:models?|systems?|"
-    rf"agents?|"
-    r"assistants?))?(?: (?:read|process|summari)\w* [^.!?]{0,20})?\s*[:,!]",
+    r"^\W*(?:now |first )?(?:print|output|reveal|repeat|leak) (?:me )?the (?:full |entire |"
+    r"whole )?system prompt\b",
+    rf"(?:^\W*(?=to )|\b(?:note|message|attention|notice|memo)\b[\s,:]*)(?:(?:to|for|all|any|every|"
+    rf"the)\s+){{0,3}}(?:{AI}|gemini|copilot)(?: read\w* [^.!?]{{0,20}})?\s*[:!]",
+    rf"\b(?:hello|hey|dear|hi)\b[\s,:]*(?:all )?(?:{AI}|gemini|copilot)\s*[:,!]",
     r"<!--\s*(?:to |for |note to |dear )?(?:ai|llm|assistant|chatgpt|model)s?\s*[:,]",
     rf"^\W*(?:{NAMED}|evaluators?|reviewers?)\s*[:,]\s*(?:please |you )?(?:must|always|never|"
-    rf"rate|score|"
-    rf"grade|rank|ignore|recommend|conclude|output|{GRADED})\b",
+    rf"rate|score|grade|rank|ignore|recommend|conclude|output|{GRADED})\b",
     rf"{START}(?:act|behave|respond|answer|speak) (?:as|like) (?:an? )?(?:\w+ )?(?:{AI}|dan|"
     rf"pirate)\b",
     _chain(rf"{RATE} ~20~ {OBJECT}|it|this|others|everything|{GRADED}")
@@ -199,10 +190,10 @@ _PATTERNS = (
     + r"[^.!?]{0,8}\b(?:[0-5]|zero|one|irrelevant|worthless)\W*$",
     _chain(rf"{RATE} ~5~ (?:all |the )?others?|the rest|everything else")
     + r"[^.!?]{0,20}\b(?:[0-5]|zero|one|irrelevant|worthless)\W*$",
-    r"\b(?:p\d+|passage \d+)\s*(?:[:=]|is|gets)\s*[0-5]\b.{0,20}\s?\b(?:p\d+|passage \d+)\s*"
-    r"(?:[:=]|is|gets)\s*[0-5]\b",
-    r"[\"']?(?:passages|grades|evaluations|strips)[\"']?\s*:\s*[\[{][^\n]{0,200}"
-    r"[\"']?(?:score|grade|id)[\"']?\s*:",
+    r"\b(?:p\d+|passage \d+)\s*(?:[:=]|is|gets)\s*[0-5]\b.{0,20}\s?\b(?:p\d+|passage "
+    r"\d+)\s*(?:[:=]|is|gets)\s*[0-5]\b",
+    r"[\"']?(?:passages|grades|evaluations|strips)[\"']?\s*:\s*[\[{][^\n]{0,200}[\"']?(?:score|"
+    r"grade|id)[\"']?\s*:",
     r"[\"']?id[\"']?\s*:\s*[\"']?p\d+[\"']?[^\n]{0,80}[\"']?(?:score|grade|rating)[\"']?\s*:",
     r"<(?:score|grade|rating|relevance)>\s*[0-5]\b",
     r"</?(?:passage|evidence)-\w",  # our own frame, forged
@@ -219,10 +210,8 @@ _PATTERNS = (
     rf"with\b[^\n]{{0,40}}"
     r"(?:https?:|www\.|[\"'“‘]|\bthe (?:words?|phrase|sentence)\b)",
     r"\b(?:respond|reply|answer) (?:(?:only|exactly|just|nothing but|solely|simply) )?with "
-    r"(?:(?:only|just"
-    r"|nothing but|exactly) )?the (?:exact |following |single )?(?:words?|phrase|sentence|"
-    r"string|text)"
-    r"\b(?![^.!?]{0,30}\bto \w+)",
+    r"(?:(?:only|just|nothing but|exactly) )?the (?:exact |following |single )?(?:words?|phrase|"
+    r"sentence|string|text)\b(?![^.!?]{0,30}\bto \w+)",
     r"\b(?:answer|respond to) (?:every|any|all) (?:questions?|query|queries) with [\"'“‘](?!yes|"
     r"no\b|true)",
     *TURNS,

@@ -8,8 +8,9 @@ NOT = "".join(
         *("if you", "when you", "unless you", "can you"),
     )
 )
-DROP = rf"{NOT}(?:ignore|disregard|forget|override|bypass|do not follow|do not obey|stop following)"
-FORGET = rf"{NOT}(?:ignore|disregard|forget|do not follow|stop following)"
+_UNDO = "ignore|disregard|forget|set aside|do not follow|stop following"
+DROP = rf"{NOT}(?:{_UNDO}|override|bypass|do not obey)"
+FORGET = rf"{NOT}(?:{_UNDO})"
 ORDERS = r"instructions?|prompts?|guidelines?|directives?"
 EARLIER = r"previous|prior|above|earlier|preceding|foregoing|former|original|initial|your|system"
 START = r"(?:^|[.!?:;,>(*\"'\]]\s?|\b(?:and|then|now|please|must|should|shall|just) )[\s\W]{0,3}"
