@@ -1,9 +1,6 @@
 """What the scores of an evaluator depend on, so that thresholds can be told from foreign ones."""
 
-import functools
-import hashlib
 from importlib.metadata import version
-from pathlib import Path
 
 from crag_graph.evaluators.base import RetrievalEvaluator
 from crag_graph.settings import Settings
@@ -13,20 +10,10 @@ def fingerprint_of(evaluator: RetrievalEvaluator, settings: Settings) -> str:
     """Return a text that changes when an evaluator's scores may change; it begins with its name.
 
     An evaluator says so itself in a method `fingerprint(settings)`: the one that asks a language
-    model with mode, model and prompt, the local one with the files of its fit and its trained
-    model. For any other it follows from its class and the version of this package. May read files.
+    model with mode, model and prompt, the local one with its fit and its trained model. For any
+    other it follows from its class and the version of this package. May read files.
     """
     own = getattr(evaluator, "fingerprint", None)
     if callable(own):
         return str(own(settings))
     return f"{evaluator.name}:{type(evaluator).__qualname__}:{version('crag-graph')}"
-
-
-@functools.cache
-def digest_of_fit() -> str:
-    """Return a digest of the committed files that the local evaluator's scores follow from."""
-    digest = hashlib.sha256()
-    for path in sorted((Path(__file__).parent / "local").iterdir()):
-        if path.is_file():
-            digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()[:12]

@@ -7,10 +7,9 @@ from typing import Literal
 
 from crag_graph.budget import Budget
 from crag_graph.evaluators.base import Evaluation, Passage
-from crag_graph.evaluators.fingerprint import digest_of_fit
 from crag_graph.evaluators.local.cross import CrossEncoder, find_model
 from crag_graph.evaluators.local.features import STRIP_FEATURES, Evidence, gather
-from crag_graph.evaluators.local.fit import FIT, Judgement, load_fit
+from crag_graph.evaluators.local.fit import FIT, Judgement, digest_of_fit, load_fit
 from crag_graph.evaluators.local.question import Question
 from crag_graph.models.local.minilm import MiniLM, shared_minilm
 from crag_graph.models.local.remembered import RememberedVectors
@@ -70,7 +69,7 @@ class LocalEvaluator:
         return self._cross is not None
 
     def fingerprint(self, settings: Settings) -> str:  # noqa: ARG002  # no setting changes a score
-        """Return what the scores depend on: the fit and the code that reads, and the model."""
+        """Return what the scores depend on: the fit, how texts are read, and the model."""
         model = self._cross.digest() if self._cross else "evidence"
         return f"{self.name}:{digest_of_fit()}:{model}"
 

@@ -6,6 +6,7 @@ on which questions it was fitted and how well it does on others.
 
 import dataclasses
 import functools
+import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FIT = Path(__file__).with_name("fit.json")
+READING = 1
+"""Raised when the code comes to read texts so that scores change: thresholds depend on them."""
 EVIDENCE = "best_strip"
 """The passage feature that is the best strip's own evidence, on the logit scale."""
 # Evidence of a strip by its terms alone: about what strips with none or all of them have otherwise.
@@ -155,3 +158,9 @@ def load_fit(path: Path = FIT) -> Fit:
 def logistic(logit: float) -> float:
     """Return the probability of a logit."""
     return 1.0 / (1.0 + math.exp(-max(-60.0, min(60.0, logit))))
+
+
+@functools.cache
+def digest_of_fit() -> str:
+    """Return a digest of what the evidence's scores follow from: the fit, and `READING`."""
+    return hashlib.sha256(f"{READING}\0".encode() + FIT.read_bytes()).hexdigest()[:12]
