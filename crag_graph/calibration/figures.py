@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from crag_graph.calibration.objectives import Objective
 from crag_graph.calibration.resampling import Interval, interval, tallies
-from crag_graph.calibration.sample import Floats, Ints
+from crag_graph.calibration.sample import Floats, Ints, Weights
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,7 @@ class Figures:
     searches: Figure
 
 
-def figures_of(actions: Ints, wanted: Ints, weights: Floats, objective: Objective) -> Figures:
+def figures_of(actions: Ints, wanted: Ints, weights: Weights, objective: Objective) -> Figures:
     """Return the figures of actions, each the mean over their rows, with intervals.
 
     Args:

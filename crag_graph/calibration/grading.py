@@ -45,17 +45,19 @@ def with_passages(
     questions: Sequence[LabelledQuestion],
     retriever: Retriever | None,
     settings: Settings,
+    *,
+    progress: Progress | None = None,
 ) -> tuple[list[LabelledQuestion], list[list[Document]]]:
     """Return the questions with their documents, retrieved for those that have none of their own.
 
-    Without a retriever these have none.
+    Without a retriever these have none. `progress` is told of every question that is retrieved for.
 
     Raises:
         StoreError: The collection does not exist or cannot be searched.
     """
     filled: list[LabelledQuestion] = []
     documents: list[list[Document]] = []
-    for question in questions:
+    for number, question in enumerate(questions, 1):
         if question.passages or retriever is None:
             found = [
                 Document(id=f"p{place}", page_content=passage.text)
@@ -68,6 +70,8 @@ def with_passages(
             found = as_documents(None, deduplicate_documents(some))
             passages = tuple(LabelledPassage(text=document.page_content) for document in found)
             filled.append(dataclasses.replace(question, passages=passages))
+            if progress is not None:
+                progress(number, len(questions))
         documents.append(found)
     return filled, documents
 

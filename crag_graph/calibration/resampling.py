@@ -18,6 +18,7 @@ from crag_graph.calibration.sample import (
     Ints,
     Rule,
     Sample,
+    Weights,
     actions_of,
 )
 from crag_graph.calibration.sweep import Pair, best_values, sweep, sweeps
@@ -28,6 +29,7 @@ GAPS = 96
 _BETTER = 0.01
 _LEVEL = 0.95
 _FEWEST_IN_FOLD = 2
+_ROWS = 50  # of draws that are multiplied at once
 
 Interval = tuple[float, float]
 
@@ -61,7 +63,7 @@ def _margin(sample: Sample, before: Pair) -> float:
     return max(_BETTER, 1 / len(sample.wanted)) * max(1.0, abs(before.value))
 
 
-def auc(score: Floats, wanted: Ints, weights: Floats | None = None) -> Floats:
+def auc(score: Floats, wanted: Ints, weights: Weights | None = None) -> Floats:
     """Return the chance that of two units of different classes the higher class scores higher.
 
     Ties count half. With two classes it is the area under the ROC curve; with three it is over all
@@ -75,29 +77,36 @@ def auc(score: Floats, wanted: Ints, weights: Floats | None = None) -> Floats:
     Returns:
         One value a row of weights, 0.5 where a row holds one class only.
     """
-    rows = np.ones((1, len(score))) if weights is None else weights
-    order = (wanted[:, None] > wanted[None, :]).astype(np.float32)
-    wins = (score[:, None] > score[None, :]) + 0.5 * (score[:, None] == score[None, :])
-    light = rows.astype(np.float32)
-    won = ((light @ (order * wins.astype(np.float32))) * light).sum(axis=1)
-    pairs = ((light @ order) * light).sum(axis=1)
-    return np.where(pairs > 0, won / np.maximum(pairs, 1e-9), 0.5).astype(np.float64)
+    rows: Weights = np.ones((1, len(score))) if weights is None else weights
+    # By the places of the scores rather than by pairs of units, of which there may be too many.
+    values, places = np.unique(score, return_inverse=True)
+    size, classes = len(values), len(CLASSES)
+    keys = wanted * size + places
+    areas = np.empty(len(rows))
+    for number, row in enumerate(rows):
+        counts = np.bincount(keys, weights=row, minlength=classes * size).reshape(classes, size)
+        lower = np.vstack([np.zeros(size), counts[:-1].cumsum(axis=0)])  # of all lower classes
+        won = float((counts * (lower.cumsum(axis=1) - lower / 2)).sum())
+        pairs = float((counts.sum(axis=1) * lower.sum(axis=1)).sum())
+        areas[number] = won / pairs if pairs else 0.5
+    return areas
 
 
-def draws(sample: Sample, count: int, seed: int) -> Floats:
+def draws(sample: Sample, count: int, seed: int) -> NDArray[np.uint8]:
     """Return `count` bootstrap weights, rows × units: all units of a question are drawn together.
 
     Rows in which a class of the sample is missing are drawn again, a few times.
     """
     random = np.random.default_rng(seed)
     groups = int(sample.groups.max()) + 1
-    present = np.unique(sample.wanted)
-    rows: list[Floats] = []
+    classes = [np.flatnonzero(sample.wanted == number) for number in np.unique(sample.wanted)]
+    rows: list[NDArray[np.uint8]] = []
     spare = 10 * count
     while len(rows) < count:
         drawn = np.bincount(random.integers(0, groups, groups), minlength=groups)
-        weights = drawn[sample.groups].astype(np.float64)
-        whole = all(weights[sample.wanted == number].sum() > 0 for number in present)
+        # Drawn more than 255 times is nothing that happens, and eight bytes would be gigabytes.
+        weights = np.minimum(drawn, 255).astype(np.uint8)[sample.groups]
+        whole = all(weights[members].any() for members in classes)
         if whole or not spare:
             rows.append(weights)
         else:
@@ -113,7 +122,7 @@ def interval(values: Floats) -> Interval:
 
 
 def threshold_intervals(
-    sample: Sample, rule: Rule, objective: Objective, weights: Floats
+    sample: Sample, rule: Rule, objective: Objective, weights: Weights
 ) -> tuple[Interval, Interval]:
     """Return the intervals of the upper and the lower threshold, chosen anew in each resample."""
     units = sample.rules[rule]
@@ -140,7 +149,7 @@ def held_out_actions(
     found = np.empty((repeats, len(sample.wanted)), dtype=np.intp)
     parts = [_folds(sample, folds, random) for _ in range(repeats)]
     weights = np.array([fold[None, :] != np.arange(folds)[:, None] for fold in parts])
-    flat = weights.reshape(-1, len(sample.wanted)).astype(np.float64)
+    flat = weights.reshape(-1, len(sample.wanted))
     chosen: list[tuple[Aggregated, Pair] | None] = [None] * len(flat)
     for _, units in rules:
         swept = sweeps(units, sample.wanted[None, :], flat, objective, most=GAPS * 2)
@@ -169,9 +178,9 @@ def shuffled_p_value(sample: Sample, objective: Objective, *, rounds: int, seed:
     The whole sweep is run on each shuffle, so that its own optimism is part of the comparison.
     """
     random = np.random.default_rng(seed)
-    permuted = [random.permutation(sample.wanted) for _ in range(rounds)]
-    shuffled = np.array([sample.wanted, *permuted])
-    weights = np.ones(shuffled.shape)
+    permuted = [random.permutation(sample.wanted).astype(np.int8) for _ in range(rounds)]
+    shuffled = np.array([sample.wanted.astype(np.int8), *permuted])
+    weights = np.broadcast_to(np.ones(len(sample.wanted)), shuffled.shape)
     best = np.max(
         [
             best_values(units, shuffled, weights, objective, most=GAPS)
@@ -210,13 +219,18 @@ def _folds(sample: Sample, folds: int, random: np.random.Generator) -> Ints:
     return of_group[sample.groups]
 
 
-def tallies(actions: Ints, wanted: Ints, weights: Floats) -> Iterator[NDArray[np.float64]]:
+def tallies(actions: Ints, wanted: Ints, weights: Weights) -> Iterator[NDArray[np.float64]]:
     """Yield, for each row of `actions`, its confusion counts: draws × action × class wanted."""
     size = len(CLASSES)
     for row in np.atleast_2d(actions):
         cell = row * size + wanted
-        marks = (cell[:, None] == np.arange(size * size)[None, :]).astype(np.float64)
-        yield (weights @ marks).reshape(-1, size, size)
+        marks = (cell[:, None] == np.arange(size * size)[None, :]).astype(np.float32)
+        # Whole numbers, so that single precision is exact.
+        counts = [
+            weights[start : start + _ROWS].astype(np.float32) @ marks
+            for start in range(0, len(weights), _ROWS)
+        ]
+        yield np.concatenate(counts).reshape(-1, size, size).astype(np.float64)
 
 
 def always(sample: Sample, objective: Objective) -> list[tuple[str, float]]:

@@ -50,6 +50,7 @@ def calibrate(
     limit: int | None = None,
     seed: int = 0,
     progress: Progress | None = None,
+    retrieving: Progress | None = None,
     approve: Callable[[Plan], None] | None = None,
 ) -> Calibration:
     """Return the thresholds that the labels call for, with how sure they are. Writes no profile.
@@ -69,7 +70,8 @@ def calibrate(
         store: Where scores are kept; by default in memory alone.
         limit: At most so many questions, the first ones.
         seed: Of all resampling.
-        progress: Told how many questions are done, and of how many.
+        progress: Told how many questions are graded, and of how many.
+        retrieving: Told how many questions have their passages, where these must be retrieved.
         approve: Asked before anything is graded; it raises to forbid that.
 
     Raises:
@@ -86,7 +88,7 @@ def calibrate(
     )
     if limit is not None:
         known = dataclasses.replace(known, questions=known.questions[:limit])
-    graded, grader = _grade(known, services, settings, store, progress, approve)
+    graded, grader = _grade(known, services, settings, store, (retrieving, progress), approve)
     unit = unit or choose_unit(graded.questions)
     sample = make_sample(graded.questions, graded.scores, unit=unit)
     objective = dataclasses.replace(objective, three_way=sample.three_way)
@@ -119,13 +121,13 @@ def _grade(
     services: Services,
     settings: Settings,
     store: ScoreStore | None,
-    progress: Progress | None,
+    told: tuple[Progress | None, Progress | None],
     approve: Callable[[Plan], None] | None,
 ) -> tuple[Graded, Grader]:
     evaluator = services.evaluator.get()
     needs_retrieval = any(not question.passages for question in labels.questions)
     retriever = services.retriever.get() if needs_retrieval else None
-    questions, documents = with_passages(labels.questions, retriever, settings)
+    questions, documents = with_passages(labels.questions, retriever, settings, progress=told[0])
     grader = Grader(evaluator, settings, store or ScoreStore(None))
     if approve is not None:
         waiting = grader.waiting(questions, documents)
@@ -142,7 +144,7 @@ def _grade(
                 evaluator=evaluator.name,
             )
         )
-    return grader.grade(questions, documents, progress=progress), grader
+    return grader.grade(questions, documents, progress=told[1]), grader
 
 
 def _notes(

@@ -19,6 +19,9 @@ from crag_graph.state import Action
 Unit = Literal["question", "passage"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
+Classes = Ints | NDArray[np.int8]
+Weights = NDArray[np.float64] | NDArray[np.uint8] | NDArray[np.bool_]
+"""How often each unit counts: rows × units, of any kind of number."""
 
 CLASSES: tuple[Action, ...] = ("incorrect", "ambiguous", "correct")
 _CLASS = {action: number for number, action in enumerate(CLASSES)}

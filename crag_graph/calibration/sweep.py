@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crag_graph.calibration.objectives import Counts, Objective
-from crag_graph.calibration.sample import Aggregated, Floats, Ints
+from crag_graph.calibration.sample import Aggregated, Classes, Floats, Ints, Weights
 
 _NARROWEST = 1e-9  # a gap that floating point cannot put a threshold into is none
 _TIE = 1e-9
@@ -67,7 +67,7 @@ def sweep(units: Aggregated, wanted: Ints, objective: Objective, *, most: int = 
 
 
 def sweeps(
-    units: Aggregated, wanted: Ints, weights: Floats, objective: Objective, *, most: int
+    units: Aggregated, wanted: Classes, weights: Weights, objective: Objective, *, most: int
 ) -> Iterator[Pair | None]:
     """Yield the best pair for each row of `weights`.
 
@@ -85,7 +85,7 @@ def sweeps(
 
 
 def best_values(
-    units: Aggregated, wanted: Ints, weights: Floats, objective: Objective, *, most: int
+    units: Aggregated, wanted: Classes, weights: Weights, objective: Objective, *, most: int
 ) -> Floats:
     """Return what the best pair is worth for each row of `weights`, as `sweeps` takes them."""
     gaps = Gaps.of(units, most=most)
@@ -94,23 +94,41 @@ def best_values(
 
 
 def _tables(
-    units: Aggregated, gaps: Gaps, wanted: Ints, weights: Floats, objective: Objective
+    units: Aggregated, gaps: Gaps, wanted: Classes, weights: Weights, objective: Objective
 ) -> Iterator[Floats]:
     """Yield the worth of all pairs, rows × upper gaps × lower gaps, some rows at a time."""
-    at_upper = (units.score[:, None] >= gaps.high[None, :] - _TIE / 2).astype(np.float64)
-    at_lower = (units.best[:, None] <= gaps.low[None, :] + _TIE / 2).astype(np.float64)
+    # A unit is correct under the upper thresholds below `reach`, and incorrect under the lower ones
+    # from `floor` on: so counting by these places, once a row, tells of all the gaps. A table of
+    # units and gaps would not fit into memory where there are many units.
+    size = len(gaps.low) + 1
+    reach = np.searchsorted(gaps.high - _TIE / 2, units.score, side="right")
+    floor = np.searchsorted(gaps.low + _TIE / 2, units.best, side="left")
     above = np.arange(len(gaps.low))[None, :] > np.arange(len(gaps.low))[:, None]
     rows = max(1, _CHUNK_CELLS // max(1, len(gaps.low) ** 2))
     for start in range(0, len(weights), rows):
         some = weights[start : start + rows]
         classes = wanted if len(wanted) == 1 else wanted[start : start + rows]
-        split = [some * (classes == number) for number in range(3)]
-        correct: Counts = _three((part @ at_upper)[:, :, None] for part in split)
-        incorrect: Counts = _three((part @ at_lower)[:, None, :] for part in split)
-        total: Counts = _three(part.sum(axis=1)[:, None, None] for part in split)
+        reached = _counted(some, classes, reach, size)
+        floored = _counted(some, classes, floor, size)
+        below = reached[:, :, ::-1].cumsum(axis=2)[:, :, ::-1][:, :, 1:]
+        up_to = floored.cumsum(axis=2)[:, :, :-1]
+        correct: Counts = _three(below[:, number, :, None] for number in range(3))
+        incorrect: Counts = _three(up_to[:, number, None, :] for number in range(3))
+        whole = reached.sum(axis=2)
+        total: Counts = _three(whole[:, number, None, None] for number in range(3))
         table = np.array(objective.value(correct, incorrect, total))
         table[:, above] = -np.inf  # a lower threshold above the upper one
         yield table
+
+
+def _counted(weights: Weights, classes: Classes, places: Ints, size: int) -> Floats:
+    """Return how much weight lies at each place, rows × classes × places."""
+    keys = [row.astype(np.intp) * size + places for row in classes]
+    counts = [
+        np.bincount(keys[number % len(keys)], weights=row, minlength=3 * size)
+        for number, row in enumerate(weights)
+    ]
+    return np.array(counts, dtype=np.float64).reshape(-1, 3, size)
 
 
 def _three(parts: Any) -> Counts:

@@ -3,12 +3,12 @@
 import contextlib
 import dataclasses
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
+from crag_graph.cli.pace import Pace
 from crag_graph.cli.streams import progress_bar, say, stderr_console
 from crag_graph.environment import Environment
 from crag_graph.errors import InputError
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from crag_graph.calibration.sample import Unit
     from crag_graph.calibration.traces import WhatIf
     from crag_graph.settings import Settings
+
+
+_MANY = 5_000
+"""Passages whose grading is told of beforehand, even where the local evaluator does it."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -72,7 +76,13 @@ def run(request: Request, environment: Environment) -> "Calibration":
 
     services = Services.from_env(environment)
     try:
-        with ScoreStore(environment.home / FILE) as store, _progress() as progress:
+        with ScoreStore(environment.home / FILE) as store, contextlib.ExitStack() as stack:
+            progress = _Progress(stack)
+
+            def approve(plan: "Plan") -> None:
+                _approve(plan, yes=request.yes)
+                progress.kept = plan.questions - plan.waiting
+
             result = calibrate(
                 request.labels,
                 services=services,
@@ -82,8 +92,9 @@ def run(request: Request, environment: Environment) -> "Calibration":
                 store=store,
                 limit=request.limit,
                 seed=request.seed,
-                progress=progress,
-                approve=lambda plan: _approve(plan, yes=request.yes),
+                progress=progress.teller("questions graded"),
+                retrieving=progress.teller("questions searched for"),
+                approve=approve,
             )
     finally:
         services.close()
@@ -111,12 +122,17 @@ def run_traces(path: Path, environment: Environment, settings: "Settings") -> "W
 
 
 def _approve(plan: "Plan", *, yes: bool) -> None:
-    """Say what grading costs, and ask whether to go on where there is somebody to ask.
+    """Say what grading takes; where that costs, ask whether to go on if there is somebody to ask.
 
     Raises:
         InputError: Nobody said yes.
     """
     if not plan.calls:
+        if plan.passages >= _MANY:
+            say(
+                f"grading {counted(plan.waiting, 'question')} "
+                f"({counted(plan.passages, 'passage')}) with {plan.evaluator}; it can be stopped, and goes on when it is run again"
+            )
         return
     kept = plan.questions - plan.waiting
     say(
@@ -132,26 +148,38 @@ def _approve(plan: "Plan", *, yes: bool) -> None:
         raise InputError("nothing was graded; --limit N grades fewer questions")
 
 
-@contextlib.contextmanager
-def _progress() -> Iterator["Progress | None"]:
-    """Draw a bar on stderr where that is a terminal, from the first graded question on."""
-    console = stderr_console()
-    if not console.is_terminal:
-        yield None
-        return
-    bar = progress_bar(console)
-    task = bar.add_task("questions graded", total=None)
-    started = False
+class _Progress:
+    """Tells how far retrieval and grading are: a bar where stderr is a terminal, else lines."""
 
-    def tell(done: int, total: int) -> None:
-        nonlocal started
-        if not started:
-            bar.start()
-            started = True
-        bar.update(task, completed=done, total=total)
+    def __init__(self, stack: contextlib.ExitStack) -> None:
+        self._stack = stack
+        self._drawn = stderr_console().is_terminal
+        self.kept = 0
 
-    try:
-        yield tell
-    finally:
-        if started:
-            bar.stop()
+    def teller(self, what: str) -> "Progress":
+        """Return what is told of one phase; nothing is drawn or timed before it begins."""
+        told: Progress | None = None
+
+        def tell(done: int, total: int) -> None:
+            nonlocal told
+            if told is None:
+                told = self._bar(what) if self._drawn else self._lines(what)
+            told(done, total)
+
+        return tell
+
+    def _bar(self, what: str) -> "Progress":
+        bar = progress_bar(stderr_console())
+        task = bar.add_task(what, total=None)
+        bar.start()
+        self._stack.callback(bar.stop)
+
+        def tell(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+            if done == total:
+                bar.stop()
+
+        return tell
+
+    def _lines(self, what: str) -> "Progress":
+        return Pace(what, advice="--limit N takes fewer", kept=self.kept).tell

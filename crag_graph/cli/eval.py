@@ -16,12 +16,14 @@ from crag_graph.cli.options import (
     SetOption,
     settings_from,
 )
+from crag_graph.cli.pace import Pace
 from crag_graph.cli.streams import progress_bar, say, stderr_console, stdout_console, write_json
 from crag_graph.text.clean import clean_text, shorten
 from crag_graph.wording import counted
 
 if TYPE_CHECKING:
     from crag_graph.evaluation import Evaluation
+    from crag_graph.evaluation.records import Record
     from crag_graph.evaluation.running import Tell
 
 
@@ -118,7 +120,7 @@ def eval(
         )
         _announce(evaluation)
         try:
-            with _progress(len(evaluation.examples)) as tell:
+            with _progress(evaluation) as tell:
                 evaluation.tell = tell
                 asyncio.run(evaluation.arun())
         except KeyboardInterrupt:
@@ -158,19 +160,27 @@ def _announce(evaluation: "Evaluation") -> None:
 
 
 @contextlib.contextmanager
-def _progress(total: int) -> Iterator["Tell | None"]:
-    """Draw a bar on stderr where that is a terminal, and take it away in the end."""
+def _progress(evaluation: "Evaluation") -> Iterator["Tell | None"]:
+    """Draw a bar on stderr where that is a terminal, to be taken away in the end; else say lines."""
     console = stderr_console()
+    total = len(evaluation.examples)
     if not console.is_terminal:
-        yield None
-        return
-    from crag_graph.evaluation.records import Record
+        pace = Pace("questions run", advice="--limit N takes fewer")
+        done = 0
 
+        def count(_: "Record") -> None:
+            nonlocal done
+            done += 1
+            pace.kept = evaluation.kept
+            pace.tell(done, total)
+
+        yield count
+        return
     with progress_bar(console) as progress:
         task = progress.add_task("questions", total=total)
         failed = 0
 
-        def tell(record: Record) -> None:
+        def tell(record: "Record") -> None:
             nonlocal failed
             failed += record.failed
             what = f"{failed} failed, " if failed else ""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from crag_graph.assembly import load_embeddings
+from crag_graph.cli.pace import Pace
 from crag_graph.cli.streams import progress_bar, stderr_console
 from crag_graph.environment import Environment
 from crag_graph.errors import InputError
@@ -113,22 +114,27 @@ def _open(environment: Environment, embeddings: NamedEmbeddings) -> Any:
 
 @contextlib.contextmanager
 def _progress() -> Iterator[Tell | None]:
-    """Draw a bar on stderr where that is a terminal, and take it away in the end."""
+    """Draw a bar on stderr where that is a terminal, to be taken away in the end; else say lines."""
     console = stderr_console()
+    furthest = 0.0
+
+    def reached(at: IngestProgress) -> float:
+        nonlocal furthest
+        seen = at.chunks + at.waiting
+        share = at.chunks / seen if at.waiting else 1.0
+        furthest = max(furthest, at.documents * share)  # a file counts once its chunks are in
+        return furthest
+
     if not console.is_terminal:
-        yield None
+        pace = Pace("files done", advice="what is stored is kept when it is stopped")
+        yield lambda at: pace.tell(int(reached(at)), at.total)
         return
     with progress_bar(console) as progress:
         task = progress.add_task("looking for files", total=None)
-        furthest = 0.0
 
         def tell(at: IngestProgress) -> None:
-            nonlocal furthest
-            seen = at.chunks + at.waiting
-            share = at.chunks / seen if at.waiting else 1.0
-            furthest = max(furthest, at.documents * share)  # a file counts once its chunks are in
             name = shorten(clean_text(Path(at.path).name), 40)
             what = f"files, {counted(at.chunks, 'chunk')}, {name}"
-            progress.update(task, total=at.total, completed=int(furthest), description=what)
+            progress.update(task, total=at.total, completed=int(reached(at)), description=what)
 
         yield tell

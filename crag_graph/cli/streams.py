@@ -47,13 +47,25 @@ def stderr_console() -> "Console":
 
 
 def progress_bar(console: "Console") -> "Progress":
-    """Return a bar with count, time and what is at hand, which goes away in the end."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    """Return a bar with count, time and what is at hand, which goes away in the end.
+
+    The second time is what is left.
+    """
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     return Progress(
         BarColumn(bar_width=24),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
+        TextColumn("+"),
+        TimeRemainingColumn(),
         TextColumn("{task.description}", markup=False),
         console=console,
         transient=True,

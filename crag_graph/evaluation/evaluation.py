@@ -49,6 +49,7 @@ class Evaluation:
         examples: The questions that are run.
         runner: Runs them; holds what is done.
         tell: As given; may be set before the run.
+        kept: How many records were read from `results` rather than made anew.
         interrupted: Whether it has not been run to its end.
 
     Raises:
@@ -93,6 +94,7 @@ class Evaluation:
             concurrency=concurrency,
             relevant_from=relevant_from,
         )
+        self.kept = 0
         self.interrupted = True  # until it is done
 
     def expected_calls(self) -> int:
@@ -115,6 +117,7 @@ class Evaluation:
                 )
                 wanted = {example.id for example in self.examples}
                 self.runner.records = [record for record in file.done if record.id in wanted]
+                self.kept = len(self.runner.records)
                 self.runner.tell = _both(file.add, self.tell)
                 if self.tell is not None:
                     for record in self.runner.records:

@@ -8,7 +8,15 @@ import pytest
 from crag_graph.calibration import Objective
 from crag_graph.calibration.labels import LabelledPassage, LabelledQuestion
 from crag_graph.calibration.resampling import auc, draws, held_out_actions
-from crag_graph.calibration.sample import RULES, Rule, Sample, choose_unit, make_sample
+from crag_graph.calibration.sample import (
+    RULES,
+    Aggregated,
+    Rule,
+    Sample,
+    choose_unit,
+    make_sample,
+)
+from crag_graph.calibration.sweep import sweep
 from crag_graph.calibration.thresholds import find_thresholds
 from crag_graph.errors import InputError
 from crag_graph.state import Action
@@ -131,6 +139,26 @@ def test_auc_is_the_chance_of_the_right_order_and_ties_count_half():
     assert auc(scores, np.array([2, 2, 2, 2]))[0] == 0.5
     doubled = auc(scores, np.array([0, 0, 2, 2]), np.array([[1.0, 0.0, 2.0, 1.0]]))
     assert doubled[0] == 1.0
+
+
+def test_auc_is_that_of_all_pairs_under_any_weights():
+    random = np.random.default_rng(5)
+    scores, wanted = random.integers(0, 9, 60) / 8, random.integers(0, 3, 60)
+    weights = random.integers(0, 3, (4, 60)).astype(np.float64)
+    better = wanted[:, None] > wanted[None, :]
+    won = (scores[:, None] > scores[None, :]) + 0.5 * (scores[:, None] == scores[None, :])
+    expected = [row @ (better * won) @ row / (row @ better @ row) for row in weights]
+    assert auc(scores, wanted, weights) == pytest.approx(expected)
+
+
+def test_hundreds_of_thousands_of_units_fit_into_memory():
+    count = 200_000  # a table of all pairs would take gigabytes by the hundred
+    scores = np.linspace(0, 1, count)
+    assert auc(scores, (scores > 0.5).astype(np.intp) * 2)[0] == 1.0
+    units = Aggregated(score=scores, best=scores)
+    pair = sweep(units, (scores > 0.5).astype(np.intp) * 2, Objective(), most=96)
+    assert pair is not None
+    assert pair.upper == pytest.approx(0.5, abs=0.02)
 
 
 def test_passages_of_one_question_are_drawn_and_held_out_together():

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from crag_graph.cli import calibrate_run, pace
 from crag_graph.cli.entry import run
 from crag_graph.services import Services
 from tests.fakes.collaborators import StubEvaluator, StubRetriever, doc, services
@@ -180,6 +181,33 @@ def test_a_model_is_not_paid_without_a_yes(home: Path, stubbed, capsys):
     capsys.readouterr()
     assert run(["calibrate", str(path), "--name", "again"]) == 0  # nothing is left to pay
     assert "calls to the model" not in capsys.readouterr().err
+
+
+def test_how_much_is_to_be_graded_is_said_before_it_begins(
+    home: Path, stubbed, capsys, monkeypatch
+):
+    monkeypatch.setattr(calibrate_run, "_MANY", len(GOOD))
+    assert run(["calibrate", str(stubbed(GOOD))]) == 0
+    assert "grading 40 questions (40 passages) with local; it can be" in capsys.readouterr().err
+    assert run(["calibrate", str(stubbed(GOOD)), "--force"]) == 0
+    assert "grading" not in capsys.readouterr().err  # all are kept
+
+
+def test_long_retrieval_and_grading_say_how_long_they_take(
+    home: Path, stubbed, capsys, monkeypatch
+):
+    said = []
+
+    class Told(pace.Pace):
+        def tell(self, done: int, total: int) -> None:
+            said.append((self._what, done, total))
+
+    monkeypatch.setattr(calibrate_run, "Pace", Told)
+    labels = stubbed(GOOD)
+    labels.write_text("question,should_answer\n" + "".join(f"q{n},{n % 2}\n" for n in range(12)))
+    run(["calibrate", str(labels), "--force"])
+    assert [one[1:] for one in said if one[0] == "questions searched for"][-1] == (12, 12)
+    assert [one[1:] for one in said if one[0] == "questions graded"][-1] == (12, 12)
 
 
 def test_traces_show_what_a_profile_would_do_and_write_nothing(home: Path, tmp_path, capsys):
