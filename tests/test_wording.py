@@ -2,7 +2,7 @@
 
 import pytest
 
-from crag_graph.wording import counted
+from crag_graph.wording import counted, named
 
 
 @pytest.mark.parametrize(
@@ -14,3 +14,10 @@ def test_one_of_them_is_told_in_the_singular(number: int, told: str) -> None:
 
 def test_an_irregular_plural_is_given() -> None:
     assert counted(2, "search", "searches") == "2 searches"
+
+
+def test_names_are_told_in_a_row_cut_and_counted() -> None:
+    assert named([]) == "none"
+    assert named(["a", " ", "b\nc"]) == "a, (without a name), b c"
+    assert named("abc", most=2) == "a, b and 1 more"
+    assert named(["x" * 50]) == "x" * 40 + "…"

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from crag_graph.calibration.columns import Columns, find_columns, told
+from crag_graph.calibration.columns import Columns, Part, find_columns, told
 from crag_graph.calibration.entries import Entry, entries_of
 from crag_graph.calibration.table import Table, bad_row, read_table
 from crag_graph.calibration.values import LabelScale
 from crag_graph.errors import InputError
 from crag_graph.state import Action
+from crag_graph.wording import named
 
 Form = Literal["passages", "questions"]
 """Whether passages are labelled, or questions whose passages are then retrieved."""
@@ -134,25 +135,30 @@ def _told_left_out(notes: Sequence[str]) -> str:
 def _columns(table: Table) -> tuple[Columns, Form]:
     names = list(dict.fromkeys(name for row in table.rows for name in row.fields))
     columns = find_columns(names)
-    shown = ", ".join(str(name) for name in names[:8]) or "none"
+    shown = named(names)
     if not table.rows:
         raise InputError(f"{table.path} has no row below its header")
     where = table.path, 1
     if columns.question is None:
-        raise bad_row(*where, f"no column {told('question')}; there are {shown}")
+        raise bad_row(*where, _missing("question", shown, asked="the question"))
     if columns.passages or columns.passage:
         labelled = columns.label or columns.answerable or columns.action
         if columns.passages is None and not labelled:
-            raise bad_row(*where, f"no column {told('label')}; there are {shown}")
+            raise bad_row(*where, _missing("label", shown, asked="the label"))
         asked = columns.passages is None and columns.label is None
         return columns, "questions" if asked else "passages"
     if not (columns.answerable or columns.action or columns.label):
         why = (
-            f"no column {told('passage', 2)} with {told('label', 2)}, and no column should_answer "
-            f"or action; there are {shown}"
+            f"the columns are {shown}; beside {columns.question} there must be one for the passage "
+            f"({told('passage', 2)} or the like) and one for its label ({told('label', 2)} or the "
+            "like), or should_answer or action"
         )
         raise bad_row(*where, why)
     return columns, "questions"
+
+
+def _missing(part: Part, shown: str, *, asked: str) -> str:
+    return f"the columns are {shown}; none of them holds {asked}: name it {told(part)} or the like"
 
 
 def _reconciled(entries: Sequence[Entry]) -> tuple[list[Entry], int, int]:

@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import hashlib
 import io
+import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from crag_graph.calibration.columns import known_columns
 from crag_graph.errors import InputError, LoadError
 from crag_graph.ingestion.loaders.base import Source
 from crag_graph.ingestion.loaders.encodings import decode
+from crag_graph.text.csv_fields import allow_long_fields
 
 _DELIMITERS = (",", ";", "\t", "|")
 _MOST_BYTES = 512 * 2**20
@@ -94,11 +96,16 @@ def _csv_rows(path: Path, text: str) -> Iterator[Row]:
                 f"it has {len(cells)} fields, but the header has {len(header)}: put texts that "
                 "hold the delimiter in quotes",
             )
-        yield Row(line=line, fields=dict(zip(header, cells, strict=False)))
+        # A short row has empty cells: the columns are there all the same.
+        yield Row(
+            line=line,
+            fields=dict(itertools.zip_longest(header, cells[: len(header)], fillvalue="")),
+        )
 
 
 def _records(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield each record that is not an empty line, with the line on which it begins."""
+    allow_long_fields()
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     while True:
         line = reader.line_num + 1

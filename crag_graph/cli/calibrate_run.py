@@ -131,7 +131,8 @@ def _approve(plan: "Plan", *, yes: bool) -> None:
         if plan.passages >= _MANY:
             say(
                 f"grading {counted(plan.waiting, 'question')} "
-                f"({counted(plan.passages, 'passage')}) with {plan.evaluator}; it can be stopped, and goes on when it is run again"
+                f"({counted(plan.passages, 'passage')}) with {plan.evaluator}; it can be "
+                "stopped, and goes on when it is run again"
             )
         return
     kept = plan.questions - plan.waiting

@@ -161,7 +161,7 @@ def _announce(evaluation: "Evaluation") -> None:
 
 @contextlib.contextmanager
 def _progress(evaluation: "Evaluation") -> Iterator["Tell | None"]:
-    """Draw a bar on stderr where that is a terminal, to be taken away in the end; else say lines."""
+    """Draw a bar on stderr where that is a terminal, and take it away in the end; else tell."""
     console = stderr_console()
     total = len(evaluation.examples)
     if not console.is_terminal:

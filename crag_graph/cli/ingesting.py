@@ -114,7 +114,7 @@ def _open(environment: Environment, embeddings: NamedEmbeddings) -> Any:
 
 @contextlib.contextmanager
 def _progress() -> Iterator[Tell | None]:
-    """Draw a bar on stderr where that is a terminal, to be taken away in the end; else say lines."""
+    """Draw a bar on stderr where that is a terminal, and take it away in the end; else tell."""
     console = stderr_console()
     furthest = 0.0
 

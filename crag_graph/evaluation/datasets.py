@@ -12,7 +12,9 @@ from typing import IO, Any
 import numpy as np
 
 from crag_graph.errors import InputError
-from crag_graph.evaluation.examples import Example, example_of
+from crag_graph.evaluation.examples import COLUMNS, Example, example_of
+from crag_graph.text.csv_fields import allow_long_fields
+from crag_graph.wording import named
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _LINES = (".jsonl", ".ndjson")
@@ -132,10 +134,12 @@ def _objects(file: IO[str], path: Path) -> Iterator[tuple[int, Mapping[str, Any]
 
 
 def _table(file: IO[str], path: Path, kind: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    allow_long_fields()
     reader = csv.DictReader(file, delimiter=_DELIMITERS[kind], strict=True)
     try:
-        if "question" not in (reader.fieldnames or ()):
-            raise InputError(f"{path}:1: the header has no column `question`")
+        names = reader.fieldnames or ()
+        if "question" not in names:
+            raise InputError(f"{path}:1: {_header_fault(names, _DELIMITERS[kind])}")
         for row in reader:
             if None in row:
                 raise InputError(f"{path}:{reader.line_num}: there are more cells than columns")
@@ -143,3 +147,16 @@ def _table(file: IO[str], path: Path, kind: str) -> Iterator[tuple[int, Mapping[
     except csv.Error as error:
         line = reader.reader.line_num  # the outer one counts only what it has returned
         raise InputError(f"{path}:{line}: {error}; try JSONL") from None
+
+
+def _header_fault(names: Sequence[str], delimiter: str) -> str:
+    """Return what is wrong with a header that has no column `question`."""
+    needed = f"a column `question` is needed, beside any of {', '.join(COLUMNS)}"
+    if len(names) == 1:
+        other = next((each for each in (",", ";", "\t", "|") if each in names[0]), None)
+        if other is not None and other != delimiter:
+            return (
+                f"the cells are parted by {other!r}, not by {delimiter!r}: save it with "
+                f"{delimiter!r} ({needed})"
+            )
+    return f"the header has the columns {named(names)}, but {needed}"

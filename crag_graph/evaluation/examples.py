@@ -8,9 +8,13 @@ from typing import Any
 
 from crag_graph.errors import InputError
 from crag_graph.text.clean import clean_question, clean_text, is_blank
+from crag_graph.wording import named
 
 _YES = ("true", "yes", "1")
 _NO = ("false", "no", "0")
+COLUMNS = ("id", "answers", "answerable", "should_answer", "passages", "gold")
+"""What a row may hold beside `question`."""
+
 _SEPARATOR = "|"
 """Between several values in one cell of a table."""
 
@@ -72,7 +76,9 @@ def example_of(row: Mapping[str, Any], *, default_id: str, relevant_from: float)
         InputError: The question is missing, or a value is of the wrong kind; the message names the
             key and not the file.
     """
-    if not row.get("question"):
+    if "question" not in row:
+        raise InputError(f"the key `question` is missing or empty: the keys are {named(row)}")
+    if not row["question"]:
         raise InputError("the key `question` is missing or empty")
     question = clean_question(row["question"])
     answers = _texts(row, "answers")

@@ -55,6 +55,27 @@ def test_the_same_labels_in_every_dress(tmp_path: Path, content: str | bytes):
     assert (labels.form, labels.labels, labels.three_way) == ("passages", 3, False)
 
 
+def test_a_passage_may_be_longer_than_the_csv_module_reads_by_itself(tmp_path: Path):
+    passage = "word " * 60_000
+    labels = read(tmp_path, f'question,passage,label\nq1,"{passage}",1\nq2,bad,0\n')
+    assert len(labels.questions[0].passages[0].text) > 131_072 * 2
+
+
+def test_columns_that_are_missing_are_told_beside_those_that_are_there(tmp_path: Path):
+    said = refused(tmp_path, "id,text,label\n1,good,1\n")
+    assert "the columns are id, text, label; none of them holds the question: name it" in said
+    said = refused(tmp_path, "question,answer\nq1,yes\n")
+    assert "the columns are question, answer; beside question there must be one for" in said
+    assert "passage, text or the like" in said
+    said = refused(tmp_path, "question,passage\nq1,good\n")
+    assert "the columns are question, passage; none of them holds the label" in said
+
+
+def test_rows_that_are_short_do_not_hide_a_column(tmp_path: Path):
+    said = refused(tmp_path, "question,passage,label\nq1,good\nq2,bad\n")
+    assert "2 rows without a label left out" in said
+
+
 def test_letters_of_an_excel_encoding_survive(tmp_path: Path):
     content = "Frage;passage;label\nWelche Größe hat Müllers Tür?;Die Tür misst 2 m.;ja\n"
     labels = read(tmp_path, content.encode("cp1252"))
@@ -168,9 +189,9 @@ def test_a_label_off_the_named_scale_is_refused(tmp_path: Path):
     [
         ("", " is empty"),
         ("question,passage,label\n", " has no row"),
-        ("a,b\n1,2\n", ":1: no column question"),
-        ("question,passage\nq,p\n", ":1: no column label"),
-        ("question,colour\nq,red\n", ":1: no column passage"),
+        ("a,b\n1,2\n", ":1: the columns are a, b; none"),
+        ("question,passage\nq,p\n", ":1: the columns are question, passage; none"),
+        ("question,colour\nq,red\n", ":1: the columns are question, colour; beside"),
         ("question,passage,label\n,p,1\n", ":2: the column question is blank"),
         ("question,passage,label\nq,p,1\n\nq,,1\n", ":4: the column passage is blank"),
         ("question,passage,label\nq,p,maybe so\n", ":2: the label 'maybe so'"),

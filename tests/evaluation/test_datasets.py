@@ -146,7 +146,8 @@ def test_a_file_that_cannot_be_used_is_told_with_its_line(tmp_path: Path, conten
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("set.csv", b"q,answers\nx,y\n", ":1: the header has no column `question`"),
+        ("set.csv", b"q,answers\nx,y\n", ":1: the header has the columns q, answers, but a column"),
+        ("set.csv", b"question;answers\nx;y\n", ":1: the cells are parted by ';', not by ','"),
         ("set.csv", b"question\nx,y\n", ":2: there are more cells than columns"),
         ("set.csv", b'question\n"x"y\n', ":2: "),
         ("set.csv", b'question\na?\n"x', ":3: "),
@@ -203,3 +204,10 @@ def test_labels_are_counted(tmp_path: Path):
         "sentences": 1,
         "passages": 3,
     }
+
+
+def test_a_cell_may_be_as_long_as_its_file(tmp_path: Path):
+    path = tmp_path / "set.csv"
+    path.write_text(f'question,answers\nWhich?,"{"word " * 60_000}"\n')
+    (example,) = read_dataset(path)
+    assert len(example.answers[0]) > 131_072 * 2

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from crag_graph.ingestion.loaders.base import LoadedPart, Source
 from crag_graph.ingestion.loaders.encodings import read_text
 from crag_graph.ingestion.loaders.records import Group
+from crag_graph.text.csv_fields import allow_long_fields
 
 _SNIFF_CHARACTERS = 20_000
 _DELIMITERS = ",;\t|"
@@ -22,7 +23,7 @@ def parse_table(source: Source) -> Iterator[LoadedPart]:
     becomes `part: K7; torque: 9 Nm`.
 
     Raises:
-        LoadError: A quoted cell never ends, or is too long.
+        LoadError: A quoted cell never ends.
     """
     text, metadata = read_text(source)
     group = Group(metadata=metadata)
@@ -33,10 +34,15 @@ def parse_table(source: Source) -> Iterator[LoadedPart]:
 
 
 def _records(source: Source, text: str) -> Iterator[str]:
-    rows = csv.reader(io.StringIO(text, newline=""), _dialect(source, text))
+    allow_long_fields()
+    lines = list(io.StringIO(text, newline=""))
+    dialect = _dialect(source, text)
+    rows = csv.reader(lines, dialect)
+    begun = before = 0
     names: list[str] | None = None
     try:
         for row in rows:
+            begun, before = before, rows.line_num
             cells = [" ".join(cell.split()) for cell in row]
             if names is None:
                 if not any(cells):
@@ -46,7 +52,19 @@ def _records(source: Source, text: str) -> Iterator[str]:
                     continue
             yield _record(names, cells)
     except csv.Error as error:
-        raise source.error(f"row {rows.line_num} is no CSV: {error}") from error
+        raise source.error(f"line {rows.line_num} is no CSV: {error}") from error
+    if _never_ends(lines[begun:], dialect):
+        raise source.error(f"line {begun + 1} is no CSV: a quoted cell begins there and never ends")
+
+
+def _never_ends(lines: Sequence[str], dialect: type[csv.Dialect]) -> bool:
+    """Return whether the last row is cut off inside of quotes, which may hold half of the file."""
+    try:
+        for _ in csv.reader(lines, dialect, strict=True):
+            pass
+    except csv.Error as error:
+        return "unexpected end" in str(error)
+    return False
 
 
 def _dialect(source: Source, text: str) -> type[csv.Dialect]:

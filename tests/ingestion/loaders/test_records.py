@@ -63,8 +63,16 @@ def test_tables_from_windows_are_decoded(tmp_path: Path) -> None:
 
 
 def test_a_cell_that_never_ends_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(LoadError, match=r"row \d+ is no CSV: field larger"):
-        loaded(tmp_path, "a.csv", 'a,b\n"' + "x\n" * 100_000)
+    for lines in (3, 100_000):
+        with pytest.raises(LoadError, match="line 3 is no CSV: a quoted cell begins there"):
+            loaded(tmp_path, "a.csv", 'a,b\n1,2\n"' + "x\n" * lines)
+
+
+def test_a_cell_may_be_as_long_as_the_file(tmp_path: Path) -> None:
+    words = "word " * 60_000
+    parts = loaded(tmp_path, "a.csv", f'name,remark\nx,"{words}"\ny,short\n')
+    assert "word word" in parts[0].text
+    assert "name: y; remark: short" in parts[-1].text
 
 
 @pytest.mark.parametrize("text", ["a,b\n", "\n\n", "a,b\n,\n,\n"])
