@@ -1,12 +1,15 @@
 """A full disk: refused before the engine touches a page that has no room."""
 
+import errno
+import os
 import shutil
+import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from crag_graph.errors import StoreFullError
+from crag_graph.errors import StoreError, StoreFullError
 from crag_graph.retrieval.edge.disk import OPEN_BYTES, WRITE_BYTES, require_free, size_on_disk
 from tests.fakes.stores import Backend, chunk, vector_of
 
@@ -21,6 +24,24 @@ def test_creating_needs_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(StoreFullError, match=r"256 MiB are needed: free some space"):
         Backend(tmp_path).make()
     assert list(tmp_path.rglob("*")) == []
+
+
+@pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES, errno.ENOENT])
+def test_a_folder_that_cannot_be_written_is_told_from_a_full_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    leave(monkeypatch, 0)
+    monkeypatch.setattr(tempfile, "mkdtemp", refuse)
+    with pytest.raises(StoreError, match=r"cannot be written .*: set CRAG_HOME to") as caught:
+        Backend(tmp_path).make()
+    assert os.strerror(number).lower() in caught.value.message
+    assert "MiB" not in caught.value.message
+    number = errno.ENOSPC  # what `refuse` raises from here on
+    with pytest.raises(StoreFullError, match="0 MiB free"):
+        Backend(tmp_path).make()
 
 
 def test_opening_needs_a_little_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

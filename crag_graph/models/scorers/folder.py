@@ -90,9 +90,28 @@ def as_folder(name: str) -> Path | None:
     path = Path(name).expanduser()
     if path.is_dir():
         return path
-    if path.is_absolute() or name.startswith((".", "~")) or path.is_file():
+    if path.exists():
         raise ConfigurationError(f"{name} is not a folder with a model in it")
+    # A model's name on the hub has one slash at most.
+    if path.is_absolute() or name.startswith((".", "~")) or "\\" in name or name.count("/") > 1:
+        raise ConfigurationError(
+            f"{name} does not exist: name a folder with a model in it, or a model as OWNER/NAME"
+        )
     return None
+
+
+def read_facts(name: str, *, scale: ScaleName = "logit") -> tuple[Path | None, Facts | None]:
+    """Return the folder that `name` means, with what its files say; None for a model's name.
+
+    Raises:
+        ConfigurationError: There is no such folder, no model in it, or a file cannot be read.
+    """
+    folder = as_folder(name)
+    if folder is None:
+        return None, None
+    if not (folder / "config.json").is_file():
+        raise ConfigurationError(f"{folder} holds no model: there is no config.json in it")
+    return folder, Facts.read(folder, scale=scale)
 
 
 def _json(path: Path) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from crag_graph.errors import ConfigurationError, EvaluationError
 from crag_graph.models.scorers.base import InProcess, ScoreScale, finite
-from crag_graph.models.scorers.folder import Facts, as_folder, content_hash
+from crag_graph.models.scorers.folder import content_hash, read_facts
 
 _MAX_TOKENS = 512  # what the released evaluator was trained and is run with
 _BATCH = 16
@@ -27,13 +27,15 @@ class T5Scorer(InProcess):
         model: A folder with a fine-tuned model, or its name on the hub.
 
     Raises:
-        ConfigurationError: The libraries are not installed.
+        ConfigurationError: There is no such folder, or the libraries are not installed.
     """
 
     most_texts = 512
     max_tokens = _MAX_TOKENS
 
     def __init__(self, model: str) -> None:
+        # The folder first: nobody should install a gigabyte to read of a typing error.
+        self._folder, facts = read_facts(model, scale="signed")
         try:
             self._torch = importlib.import_module("torch")
             self._library = importlib.import_module("transformers")
@@ -42,15 +44,13 @@ class T5Scorer(InProcess):
                 f"the T5 evaluator {model} needs transformers and torch: "
                 "pip install 'crag-graph[t5]'"
             ) from error
-        self._folder = as_folder(model)
         self._model_name = model
         self._loaded: tuple[Any, Any] | None = None
         self._lock = threading.Lock()
         self._hash = ""
         self.name = f"t5:{Path(model).name}"
         self.scale = ScoreScale(name="signed")
-        if self._folder:
-            facts = Facts.read(self._folder, scale="signed")
+        if facts:
             self.scale, self.max_tokens = facts.scale, min(facts.max_tokens, _MAX_TOKENS)
 
     def fingerprint(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from crag_graph.errors import ConfigurationError, EvaluationError
 from crag_graph.models.scorers.base import InProcess, ScoreScale
-from crag_graph.models.scorers.folder import Facts, as_folder, content_hash
+from crag_graph.models.scorers.folder import content_hash, read_facts
 from crag_graph.models.scorers.heads import log_odds, positive_label
 
 _BATCH = 32
@@ -26,12 +26,14 @@ class SentenceTransformerScorer(InProcess):
         model: A name such as `cross-encoder/ms-marco-MiniLM-L6-v2`, or a folder.
 
     Raises:
-        ConfigurationError: The library is not installed.
+        ConfigurationError: There is no such folder, or the library is not installed.
     """
 
     most_texts = 512
 
     def __init__(self, model: str) -> None:
+        # The folder first: nobody should install a gigabyte to read of a typing error.
+        self._folder, self._facts = read_facts(model)
         try:
             library = importlib.import_module("sentence_transformers")
         except ImportError as error:
@@ -41,9 +43,7 @@ class SentenceTransformerScorer(InProcess):
             ) from error
         self._class = library.CrossEncoder
         self._version = str(getattr(library, "__version__", ""))
-        self._folder = as_folder(model)
         self._model_name = model
-        self._facts = Facts.read(self._folder) if self._folder else None
         self._model: Any = None
         self._lock = threading.Lock()
         self._hash = ""

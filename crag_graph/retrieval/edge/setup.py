@@ -46,8 +46,8 @@ def create_store(folder: Path, schema: CollectionSchema) -> None:
         if (folder / MANIFEST_FILE).is_file():
             return
         raise StoreError(
-            f"cannot make the collection {schema.name!r} at {folder} ({error.strerror}): make the "
-            "folder writable, or move away what is there"
+            f"cannot make the collection {schema.name!r} at {folder} ({error.strerror}): set "
+            "CRAG_HOME to a folder that you may write to, or move away what is there"
         ) from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)

@@ -140,9 +140,9 @@ def test_the_hash_of_a_folder_follows_its_files(tmp_path):
 def test_a_path_is_told_from_a_name(tmp_path):
     assert as_folder(str(tmp_path)) == tmp_path
     assert as_folder("cross-encoder/ms-marco-MiniLM-L6-v2") is None
-    missing = ["./missing", str(tmp_path / "missing")]
+    missing = ["./missing", "models/t5/final", str(tmp_path / "missing")]
     if sys.platform != "win32":
         missing.append("~/no/such/folder")
     for name in missing:
-        with pytest.raises(ConfigurationError, match="not a folder"):
+        with pytest.raises(ConfigurationError, match="does not exist"):
             as_folder(name)

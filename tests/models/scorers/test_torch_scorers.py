@@ -37,6 +37,7 @@ def test_several_labels_are_turned_into_odds_by_their_names(monkeypatch):
 
 def test_a_folder_brings_its_own_scale(monkeypatch, tmp_path):
     libraries = install(monkeypatch, lengths)
+    (tmp_path / "config.json").write_text("{}")
     (tmp_path / "scorer.toml").write_text("[calibration]\nslope = 1\nintercept = -3\n")
     made = SentenceTransformerScorer(str(tmp_path))
     assert made.scale.to_unit(3.0) == pytest.approx(0.5)
@@ -82,6 +83,21 @@ def test_a_missing_library_is_told_with_its_extra(monkeypatch, kind, extra):
     uninstall(monkeypatch)
     with pytest.raises(ConfigurationError, match=rf"crag-graph\[{extra}\]"):
         load_scorer(kind, NAME, {})
+
+
+@pytest.mark.parametrize("kind", ["cross-encoder", "t5"])
+def test_a_wrong_path_is_told_before_a_library_that_is_missing(monkeypatch, tmp_path, kind):
+    uninstall(monkeypatch)
+    (tmp_path / "file").write_text("no model")
+    (tmp_path / "empty").mkdir()
+    for name, said in (
+        ("missing", "does not exist"),
+        ("file", "is not a folder"),
+        ("empty", "holds no model"),
+    ):
+        with pytest.raises(ConfigurationError, match=said) as caught:
+            load_scorer(kind, str(tmp_path / name), {})
+        assert "pip install" not in caught.value.message
 
 
 @pytest.mark.parametrize("kind", [SentenceTransformerScorer, T5Scorer])
