@@ -72,12 +72,15 @@ class Generation:
         refused: The model declined; the answer says so and cites nothing.
         usage: Calls and tokens that it took.
         warnings: Sentences for the user.
+        cited: The numbers that the answer cites, where the generator wrote every marker itself and
+            whatever else looks like one is of a source; None has the markers read and checked.
         message_id: The id under which a model's message was streamed, so that chat front ends can
             put the checked answer in its place; empty where nothing was streamed.
     """
 
     answer: str
     refused: bool = False
+    cited: tuple[int, ...] | None = None
     usage: NodeUsage = dataclasses.field(default_factory=NodeUsage)
     warnings: Sequence[str] = ()
     message_id: str = ""

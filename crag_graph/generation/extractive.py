@@ -14,7 +14,8 @@ _SHARE_OF_BEST = 0.6  # a strip far below the best one is more likely noise than
 _TELLING = 20  # characters; shorter ends are alike by chance, such as a number
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*?)[ \t#]*$")
 _ITEM = re.compile(r"^\s*(?:[-*+]|\d{1,3}[.)])[ \t]+")
-_CODE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
+_FENCE = re.compile(r"^\s*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?(?P<mark>```+|~~~+)(?P<info>.*)$")
+_TICKS = re.compile(r"`+")
 
 
 class ExtractiveGenerator:
@@ -40,11 +41,11 @@ class ExtractiveGenerator:
         )
         bar = scored[0][0] * _SHARE_OF_BEST
         chosen = [entry for entry in scored[:_MOST_STRIPS] if entry[0] >= bar]
-        lines = [
-            f"{text} [{number}]"
-            for _, number, _, text in sorted(chosen, key=lambda entry: entry[1:3])
-        ]
-        return Generation(answer="\n".join([LABEL, *(f"- {line}" for line in lines)]))
+        chosen.sort(key=lambda entry: entry[1:3])
+        lines = [f"- {text} [{number}]" for _, number, _, text in chosen]
+        # What a source has in brackets is not ours, so nothing is left to be checked.
+        cited = tuple(dict.fromkeys(number for _, number, _, _ in chosen))
+        return Generation(answer="\n".join([LABEL, *lines]), cited=cited)
 
     async def agenerate(
         self, request: GenerationRequest, *, settings: Settings, budget: Budget
@@ -77,20 +78,43 @@ def _distinct(entries: list[tuple[float, int, int, str]]) -> list[tuple[float, i
 
 
 def _quotation(text: str, context: str, around: str) -> str:
-    """Return the strip on one line, without Markdown's marks, a table's row after its header."""
+    """Return the strip on one line, without Markdown's marks, a table's row after its header.
+
+    Lines of code are inline code each: on one line a fence would be no fence.
+    """
     header = context.rpartition("\n")[2] if text.lstrip().startswith("|") else ""
     quoted = without_footnotes(text, around=around)
-    return " ".join(f"{header} {_without_marks(quoted)}".split())
+    inside = _begins_in_code(text, around)
+    return " ".join(f"{header} {_without_marks(quoted, inside=inside)}".split())
 
 
-def _without_marks(text: str) -> str:
-    """Return the text with its last heading as `Heading: `, and without the marks of list items."""
-    if _CODE.search(text):
-        return text
+def _begins_in_code(text: str, around: str) -> bool:
+    """Return whether the strip is a later part of a fenced block that was too long for one."""
+    at = around.find(text)
+    marks = [bool(_FENCE.match(line)) for line in around[: max(0, at)].split("\n")]
+    if sum(marks) % 2:
+        return True
+    lines = [line for line in text.split("\n") if line.strip()]
+    fences = [number for number, line in enumerate(lines) if _FENCE.match(line)]
+    # What ends in the one fence that it holds was begun before.
+    return len(fences) == 1 and 0 < fences[0] == len(lines) - 1 and not _info(lines[-1])
+
+
+def _info(line: str) -> str:
+    fence = _FENCE.match(line)
+    return fence["info"].strip() if fence else ""
+
+
+def _without_marks(text: str, *, inside: bool) -> str:
+    """Return the text with its last heading as `Heading: `, without the marks of items and code."""
     heading = ""
     lines = []
     for line in text.split("\n"):
-        if mark := _HEADING.match(line):
+        if _FENCE.match(line):
+            inside = not inside
+        elif inside:
+            lines.append(_as_code(line.strip()))
+        elif mark := _HEADING.match(line):
             heading = mark[1]
         else:
             lines.append(_ITEM.sub("", line))
@@ -98,3 +122,12 @@ def _without_marks(text: str) -> str:
     if not heading or not body:
         return heading or body
     return f"{heading}: {body}"
+
+
+def _as_code(line: str) -> str:
+    """Return a line of code as inline code, between more backticks than it has side by side."""
+    if not line:
+        return ""
+    marks = "`" * (1 + max(map(len, _TICKS.findall(line)), default=0))
+    space = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{marks}{space}{line}{space}{marks}"

@@ -11,7 +11,7 @@ from crag_graph.generation.refusal import refusal
 from crag_graph.nodes.base import Node, Update, budget_of, question_of
 from crag_graph.settings import Settings
 from crag_graph.state import CRAGState, NodeUsage, Strip, merge_usage
-from crag_graph.text.citations import check_citations
+from crag_graph.text.citations import CheckedAnswer, check_citations
 from crag_graph.text.markdown import safe_markdown
 from crag_graph.wording import counted
 
@@ -86,9 +86,11 @@ class GenerateNode(Node):
         usage: NodeUsage = {**generation.usage, "generation_calls": 1}
         sources = {item.source for item in evidence}
         safe, unsafe = safe_markdown(generation.answer, allowed_urls=sources)
-        checked = check_citations(
-            safe, count=len(evidence), quoted=[item.text for item in evidence]
-        )
+        quoted = [item.text for item in evidence]
+        if generation.cited is None:
+            checked = check_citations(safe, count=len(evidence), quoted=quoted)
+        else:
+            checked = CheckedAnswer(text=safe, cited=[*generation.cited], removed=0)
         citations = [] if generation.refused else cite(evidence, checked.cited)
         warnings = list(generation.warnings)
         if checked.removed:

@@ -14,6 +14,18 @@ _LINE_ENDS = regex.compile(r"\r\n|[\r\v\f\x85\u2028\u2029]")
 # Tag characters render as nothing, so a page can hide orders to a model in them. Their one honest
 # use is in the flags of regions: a black flag, up to six tags, and the cancel tag (UTS #51).
 _TAGS = regex.compile("(\U0001f3f4[\U000e0030-\U000e007a]{1,6}\U000e007f)|[\U000e0000-\U000e007f]+")
+# What a program wrote for a terminal, as in logs and the output of notebooks: colours, titles and
+# links (ECMA-48, 5.4 and 5.6). Taken out whole: without its ESC a colour reads `[31m`. U+009B may
+# stand for `ESC [`, and is what a wrong encoding makes of ›: with it colours alone are taken out.
+_ESCAPES = regex.compile(
+    r"\x1b\[[0-?]*+[ -/]*+[@-~]"
+    r"|\x1b[\]PX^_][^\x07\x1b\x9c\n]{0,4096}+(?:\x07|\x1b\\|\x9c)"
+    r"|\x1b[()*+./-][0-9A-Z@]"
+    r"|\x1b[78=>cDEHMNOZ\\]"
+    r"|\x9b[0-9;]++m"
+)
+# Bold and underlined letters as manual pages print them: the letter or a line, back, the letter.
+_OVERSTRUCK = regex.compile(r"(\S)\x08(?=\1)|_\x08(?=\S)")
 _REMOVED = regex.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ufeff]+")
 _VISIBLE = regex.compile(r"[^\p{Z}\p{C}\p{M}\u115f\u1160\u3164\uffa0\u2800]")
 _EDGE = " \t\n\u00a0\u00ad\u180e\u200b\u200c\u200d\u200e\u200f\u2028\u2029\u2060\u3000\ufeff"
@@ -27,9 +39,9 @@ def clean_text(text: str) -> str:
     r"""Return `text` without what models, stores and terminals stumble over.
 
     Surrogate pairs become the character that they stand for, lone surrogates U+FFFD; every line
-    end becomes `\n`; NUL and the other control characters but tab and newline, byte-order marks and
-    invisible tag characters outside of a flag are removed. Everything else stays as it is.
-    Cleaning twice changes nothing more.
+    end becomes `\n`; escape sequences of terminals, NUL and the other control characters but tab
+    and newline, byte-order marks and invisible tag characters outside of a flag are removed.
+    Everything else stays as it is. Cleaning twice changes nothing more.
     """
     if text.isascii():
         if text.isprintable():  # as a question on one line is
@@ -37,7 +49,12 @@ def clean_text(text: str) -> str:
     else:
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         text = _TAGS.sub(r"\1", text)
-    return _REMOVED.sub("", _LINE_ENDS.sub("\n", text))
+    text = _LINE_ENDS.sub("\n", text)
+    if "\x1b" in text or "\x9b" in text:
+        text = _ESCAPES.sub("", text)
+    if "\x08" in text:
+        text = _OVERSTRUCK.sub("", text)
+    return _REMOVED.sub("", text)
 
 
 def is_blank(text: str) -> bool:

@@ -54,7 +54,7 @@ def test_strips_that_nobody_scored_are_quoted_when_there_are_no_others():
 @pytest.mark.case(126)
 def test_a_footnote_of_the_source_does_not_become_a_citation():
     assert quoted(evidence(1, ("Built in 1962.[7] Paid by Lund [1].", 0.9))) == [
-        "- Built in 1962. Paid by Lund. [1]"
+        "- Built in 1962. Paid by Lund (1). [1]"
     ]
 
 
@@ -75,8 +75,34 @@ def test_marks_of_markdown_are_not_quoted_but_the_heading_is():
         "- Order: The inlet closes first. [1]",
         "- The drain closes last. [1]",
         "- Wait for 3. to end. Then go on. [1]",
-        "- ``` # not a heading - not an item ``` [1]",
+        "- `# not a heading` `- not an item` [1]",
     ]
+
+
+def test_no_fence_is_quoted_and_each_line_of_code_is_code():
+    first = "```python\nitems = x[1]\n# no heading\n" + "a = 1\n"
+    last = "print(`a`)\n```"
+    assert quoted(
+        evidence(1, ("Run this:\n\n```bash\ngit add .\n\ngit commit\n```\nDone.", 0.9))
+    ) == ["- Run this: `git add .` `git commit` Done. [1]"]
+    assert quoted(evidence(1, (first, 0.9), (last, 0.9))) == [
+        "- `items = x[1]` `# no heading` `a = 1` [1]",
+        "- ``print(`a`)`` [1]",
+    ]
+    assert quoted(evidence(1, ("~~~\n`x`\n~~~", 0.9))) == ["- `` `x` `` [1]"]
+
+
+def test_only_its_own_markers_are_citations():
+    item = evidence(1, ("According to [2] (source 3), pumps fail.", 0.9))
+    request = GenerationRequest(
+        question="?",
+        action="correct",
+        evidence=(item, evidence(2, ("Valves.", 0.1))),
+        today=datetime.date(2026, 11, 30),
+    )
+    made = ExtractiveGenerator().generate(request, settings=Settings(), budget=Budget())
+    assert made.answer.endswith("\n- According to (2) (source 3), pumps fail. [1]")
+    assert made.cited == (1,)
 
 
 def test_a_strip_of_nothing_but_a_heading_is_quoted_as_that():

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from crag_graph.generation.extractive import ExtractiveGenerator
 from crag_graph.graph import build_graph
 from tests.fakes.collaborators import (
     StubEvaluator,
@@ -185,3 +186,21 @@ def test_the_stream_of_events_tells_what_happens():
     names = [event["event"] for event in events]
     assert names[:3] == ["retrieved", "graded", "routed"]
     assert set(names[3:]) == {"refined", "searching"}
+
+
+@pytest.mark.case(126)
+def test_what_a_quoted_source_has_in_brackets_cites_nothing():
+    texts = {
+        "a": "According to [2] and [1](https://elsewhere.example), ferries (source 2) sink.",
+        "b": "The ferry leaves at nine.",
+    }
+    made = services(
+        retriever=StubRetriever([doc(name, text) for name, text in texts.items()]),
+        evaluator=StubEvaluator({"a": 0.9, "b": 0.5}),
+        generator=ExtractiveGenerator(),
+    )
+    out = build_graph(made).invoke(QUESTION)
+    assert "2 sources given" in out["decision"]["stages"]["generate"]["why"]
+    assert [each["number"] for each in out["citations"]] == [1]
+    assert out["answer"].endswith("- According to (2) and (1), ferries (source 2) sink. [1]")
+    assert not any("citation" in warning for warning in out["warnings"])

@@ -48,7 +48,27 @@ def test_line_ends_become_newlines() -> None:
 
 
 def test_byte_order_marks_and_control_characters_are_removed() -> None:
-    assert clean_text("\ufeffa\ufeff\x1b[31mb\x07\x9dc\td") == "a[31mbc\td"
+    assert clean_text("\ufeffa\ufeff\x1b[31mb\x07\x9dc\td") == "abc\td"
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("\x1b[1;31merror:\x1b[0m no \x1b[38;5;9mpump\x1b[m", "error: no pump"),
+        ("\x1b[2K\x1b[1Gdone\x1b[?25h", "done"),
+        ("\x9b31mred\x9b0m", "red"),
+        ("\x1b]0;a title\x07text", "text"),
+        ("\x1b]8;;https://a.example\x1b\\link\x1b]8;;\x1b\\.", "link."),
+        ("\x1b(Bplain\x1b7\x1b8", "plain"),
+        ("\x1b]never closed\nnext", "]never closed\nnext"),
+        ("\x1b\x1b[31mtwice", "twice"),
+        ("N\x08NA\x08AM\x08ME\x08E  _\x08p_\x08s", "NAME  ps"),
+        ("\x9bquoted\x9b", "quoted"),
+        ("Write [31m or \\033[31m for red, [0m for none.",) * 2,
+    ],
+)
+def test_what_was_written_for_a_terminal_leaves_nothing_behind(text: str, left: str) -> None:
+    assert clean_text(text) == left
 
 
 def test_hidden_tag_characters_are_removed_outside_of_flags() -> None:

@@ -11,7 +11,17 @@ from crag_graph.text.footnotes import without_footnotes
         ("It was built in 1990.[3] Later it moved.", "It was built in 1990. Later it moved."),
         ("It was built in 1990[3][4] and moved.", "It was built in 1990 and moved."),
         ("Paris[3] is the capital.", "Paris is the capital."),
-        ("As shown [12], it holds.", "As shown, it holds."),
+        ("As shown [12], it holds.", "As shown (12), it holds."),
+        (
+            "According to [7], pumps fail; see [8] and [9, 11].",
+            "According to (7), pumps fail; see (8) and (9, 11).",
+        ),
+        ("Pumps fail [1](https://b.example).", "Pumps fail [(1)](https://b.example)."),
+        ("Pumps fail ([7]).", "Pumps fail (7)."),
+        ("Pumps fail.[7, 8] Valves do not.[9-11]", "Pumps fail. Valves do not."),
+        ("It failed.[^2] Then [^3] it ran [4][5].", "It failed. Then (3) it ran (4, 5)."),
+        ("[7] Lund, Pumps, 1990.", "(7) Lund, Pumps, 1990."),
+        ("【3】で、［4］", "(3)で、(4)"),
         ("The river[3] meets the sea[4].", "The river meets the sea."),
     ],
 )
@@ -28,8 +38,9 @@ def test_footnote_marks_are_left_out(text: str, left: str) -> None:
         "Set Names[2] = 1.",
         "Use `Items[3]` for it.",
         "```python\nx = Y[1]\n```",
-        "A [link](https://a.example/[2]) and [1](https://b.example).",
+        "A [link](https://a.example/[2]) and more.",
         "Since [2024], no.",
+        "A share in [0, 1] is meant.",
     ],
 )
 def test_code_links_and_years_stay(text: str) -> None:

@@ -20,7 +20,7 @@ __all__ = [
 DEFAULT_MAX_BYTES = 100 * 1024 * 1024
 """The largest file that is read: a scanned book; all of it is in memory while it is parsed."""
 
-LOADERS_VERSION = "loaders-1"
+LOADERS_VERSION = "loaders-2"
 """Raised when a loader makes another text of the same bytes, so that documents are loaded anew."""
 
 _LONGEST_METADATA = 300

@@ -7,7 +7,7 @@ from typing import Any
 from crag_graph.ingestion.loaders.base import LoadedPart, Source
 from crag_graph.ingestion.loaders.encodings import decode
 from crag_graph.ingestion.loaders.markdown import tidy_markdown
-from crag_graph.text.clean import shorten
+from crag_graph.text.clean import clean_text, shorten
 
 _OUTPUT_CHARACTERS = 500
 
@@ -41,7 +41,8 @@ def _blocks(cell: dict[str, Any], language: str) -> Iterator[str]:
         return
     yield f"```{language}\n{text}\n```"
     for output in cell.get("outputs", ()):
-        shown = _text(output.get("text") or output.get("data", {}).get("text/plain") or "")
+        raw = output.get("text") or output.get("data", {}).get("text/plain") or ""
+        shown = clean_text(_text(raw))  # before it is cut: half a colour is no colour any more
         if shown.strip():
             yield f"```\n{shorten(shown, _OUTPUT_CHARACTERS)}\n```"
 
