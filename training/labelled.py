@@ -43,6 +43,7 @@ class Task:
         strip_labels: Strip id → whether the strip answers, for the passages that answer.
         answerable: Whether any candidate answers; None where the task is about strips alone.
         fold: 0–9, by the question's words, so that a question is never on both sides.
+        answers: Short answers, where the set has any.
     """
 
     set: str
@@ -52,6 +53,7 @@ class Task:
     strip_labels: dict[str, int]
     answerable: bool | None
     fold: int
+    answers: tuple[str, ...] = ()
 
     @property
     def fitted(self) -> bool:
@@ -106,13 +108,14 @@ def _nq(folder: Path, *, both: bool) -> Iterator[Task]:
         answering = {strip["id"]: int(holds(strip["text"], row["answers"])) for strip in own.strips}
         kept = (*others[: _COMPETITORS - 1], own)
         for answerable in (True, False) if both else (_drawn(row["question"]),):
-            yield task_of(
+            task = task_of(
                 "nq",
                 row["question"],
                 kept if answerable else tuple(others),
                 [int(passage is own) for passage in (kept if answerable else others)],
                 strip_labels=answering if answerable else {},
             )
+            yield dataclasses.replace(task, answers=tuple(row["answers"]))
         if both:
             yield from _changed(row["question"], own, answering)
 
@@ -125,6 +128,7 @@ def _qed(folder: Path) -> Iterator[Task]:
             yield dataclasses.replace(
                 task_of("qed", row["question"], (passage,), [1], strip_labels=labels),
                 answerable=None,
+                answers=tuple(row["answers"]),
             )
             yield from _changed(row["question"], passage, labels)
 

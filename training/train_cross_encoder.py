@@ -30,7 +30,7 @@ import torch
 from torch import Tensor, nn
 
 from training.cross.batches import Item, batches, groups_of, hidden_tensors
-from training.cross.examples import NOT_TRAINED_ON, Example, load_examples
+from training.cross.examples import CALIBRATED, NOT_TRAINED_ON, TRAINED, Example, load_examples
 from training.cross.export import export_model, write_scores
 from training.cross.losses import loss_of
 from training.cross.network import CrossNetwork, Shape, Together
@@ -38,7 +38,6 @@ from training.cross.report import report
 from training.cross.scoring import fit_scores, say
 
 MODEL = Path(__file__).parents[1] / "evaluator-model" / "crag_graph_evaluator"
-TRAINED, CALIBRATED = range(5), 5
 _GROUPS = 8
 _RATE, _DECAY, _WARM_UP = 1e-3, 0.05, 0.05
 _AVERAGED = 0.998

@@ -24,10 +24,16 @@ WEIGHTS = {
     "xquad": 0.6,
     "deleted": 1.0,
     "swapped": 0.5,
+    "cut": 0.5,
+    "renamed": 0.5,
+    "restated": 0.5,
+    "cloze": 0.5,
     "pubmed": 0.5,
     "trecqa": 1.0,
     "noveleval": 0.3,
 }
+CHANGED = ("deleted", "swapped", "cut", "renamed", "restated")
+"""Sets of pairs: a passage and a form of it that answers no longer."""
 _TIMES = {"wikiqa": 2, "hotpot": 3, "musique": 2}
 _POSITIVE, _NEGATIVE = 2, 5
 _MOST_TOKENS = 260
@@ -72,7 +78,7 @@ def groups_of(examples: Sequence[Example]) -> list[Group]:
     changed: dict[tuple[str, str], list[tuple[Example, Candidate]]] = {}
     for example in examples:
         own = [(example, candidate) for candidate in example.candidates]
-        if example.set in ("deleted", "swapped"):
+        if example.set in CHANGED:
             changed.setdefault((example.set, example.question), []).extend(own)
         elif example.answerable is not False or example.set not in ("nq", "pubmed"):
             # There, the question without its answer has the same candidates but one.

@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 from crag_graph.evaluators.local.features import gather
 from crag_graph.evaluators.local.fit import load_fit
 from crag_graph.evaluators.local.pairs import Pair, pairs_of
+from training.augmented import changed_tasks, cloze_tasks
 from training.labelled import Task, passage_of, read_rows, read_tasks, task_of
 from training.retrieval import candidates, encoder
 
+TRAINED, CALIBRATED = range(5), 5
+"""The folds that the network and its calibration may see."""
 NOT_TRAINED_ON = ("trec", "rgb")
 """Their terms forbid commercial use, so nothing that we ship is trained on them."""
 _COMPETITORS = 9
@@ -75,7 +78,9 @@ def load_examples(folder: Path, cache: Path | None) -> list[Example]:
         with cache.open("rb") as file:
             kept: list[Example] = pickle.load(file)  # noqa: S301  # written by this command
         return kept
-    examples = make_examples([*read_tasks(folder, both=True), *more_tasks(folder)])
+    tasks = read_tasks(folder, both=True)
+    more = (*more_tasks(folder), *changed_tasks(tasks), *cloze_tasks(tasks, TRAINED))
+    examples = make_examples([*tasks, *more])
     if cache is not None:
         with cache.open("wb") as file:
             pickle.dump(examples, file, protocol=5)

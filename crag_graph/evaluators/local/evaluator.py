@@ -135,8 +135,9 @@ class LocalEvaluator:
 def _reason(asked: Question, evidence: Evidence, judgement: Judgement) -> str:
     """Return one clause that says what the score rests on."""
     if judgement.best < 0:
-        only = "gives orders to its reader" if evidence.reading.withheld else "repeats the question"
-        return f"it only {only}"
+        if evidence.reading.withheld:
+            return "it only gives orders to its reader"
+        return "it tells nothing beyond the question"
     row = dict(zip(STRIP_FEATURES, evidence.strips[judgement.best].tolist(), strict=True))
     best = f"best strip {judgement.strips[judgement.best]:.2f}"
     clauses = []

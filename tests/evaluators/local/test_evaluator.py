@@ -147,7 +147,13 @@ def test_a_passage_of_orders_alone_is_no_evidence() -> None:
 
 @pytest.mark.parametrize(
     "echo",
-    [QUESTION, "Q: when was the Harwell dam built?", "People ask when was the Harwell dam built."],
+    [
+        QUESTION,
+        "Q: when was the Harwell dam built?",
+        "People ask when was the Harwell dam built.",
+        "Nobody knows when the Harwell dam was built.",
+        "This page is about when the Harwell dam was built.",
+    ],
 )
 def test_repeating_the_question_is_no_evidence(echo: str) -> None:
     plain = scores(QUESTION, OFF_TOPIC)[0]
@@ -159,7 +165,7 @@ def test_repeating_the_question_is_no_evidence(echo: str) -> None:
 def test_a_passage_that_is_nothing_but_the_question_gets_nothing() -> None:
     grade = evaluate(QUESTION, QUESTION).grades[0]
     assert (grade["score"], grade["status"]) == (0.0, "scored")
-    assert grade["reason"] == "it only repeats the question"
+    assert grade["reason"] == "it tells nothing beyond the question"
 
 
 def test_yes_or_no_may_be_answered_in_the_questions_own_words() -> None:

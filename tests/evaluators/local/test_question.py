@@ -113,8 +113,8 @@ QUESTION = "When was the Harwell dam built?"
         (f"{QUESTION} In 1931.", "_" * len(QUESTION) + " In 1931."),
         ("Was the Harwell dam ever built? Ask Tom.", "_" * 31 + " Ask Tom."),
         (
-            "They wonder when was the Harwell dam built and why.",
-            "They wonder " + "_" * 30 + " and why.",
+            "Engineers wonder when was the Harwell dam built and why.",
+            "Engineers wonder " + "_" * 30 + " and why.",
         ),
         ("The Harwell dam was built in 1931.", "The Harwell dam was built in 1931."),
         ("Is the Harwell dam a tourist site?", "Is the Harwell dam a tourist site?"),
@@ -134,3 +134,40 @@ def test_a_statement_in_the_words_of_a_question_for_yes_or_no_is_no_echo() -> No
     assert echoed("Is the valve closed during start-up?", strip) == strip
     asked = "Is the valve closed during start-up?"
     assert echoed(asked, asked) == "_" * len(asked)
+
+
+@pytest.mark.parametrize(
+    "strip",
+    [
+        "Nobody knows who the captain is.",
+        "It was never recorded who the captain of the Orsk was.",
+        "There is no information on the captain.",
+        "Everything on the captain is found elsewhere.",
+        "It remains unclear who the captain was.",
+        "The captain of the Orsk isn't named.",
+        "This page is about the captain of the Orsk.",
+        "In this section we look at the captain.",
+        "Many people wonder who the captain is.",
+        "Learn more about the captain.",
+    ],
+)
+def test_what_only_says_that_the_answer_is_not_known_is_an_echo(strip: str) -> None:
+    assert echoed("Who is the captain of the Orsk?", strip) == "_" * len(strip)
+
+
+@pytest.mark.parametrize(
+    ("question", "strip"),
+    [
+        ("Who is the captain of the Orsk?", "Nobody but Ada Holm knows the captain."),
+        ("Who is the captain of the Orsk?", "Not everyone knows that Ada is the captain."),
+        ("Who is the captain of the Orsk?", "The captain is asked to sign here: Holm."),
+        ("Who owns the moon?", "Nobody owns the moon."),
+        ("Who may ask questions?", "Anyone may ask."),
+        ("Where are errors recorded?", "Errors are never recorded in the journal."),
+        ("What does the index hold?", "The index holds nothing."),
+        ("How do I reach the next page?", "Read the next page with the arrow."),
+        ("Is the captain known?", "Nobody knows the captain."),
+    ],
+)
+def test_what_may_answer_is_no_echo_though_it_denies(question: str, strip: str) -> None:
+    assert echoed(question, strip) == strip
