@@ -49,6 +49,13 @@ def test_a_notebook_becomes_markdown() -> None:
     assert part.text == "# Pumps\nTwo of them. x\n\n```python\nprint(1)\n```\n\n```\n1\n```"
 
 
+def test_a_long_output_of_a_notebook_is_not_cut_within_a_colour() -> None:
+    shown = "x" * 495 + "\x1b[38;5;160m" + "y" * 100
+    cell = {"cell_type": "code", "source": "run()", "outputs": [{"text": shown}]}
+    (part,) = parse(Path("a.ipynb"), json.dumps({"cells": [cell]}).encode())
+    assert part.text.endswith("x" * 495 + "yyyyy\n```")
+
+
 @pytest.mark.parametrize("data", [b"{}", b"[]", b"text", b'{"cells": [{"source": 3}]}'])
 def test_what_is_no_notebook_is_reported(data: bytes) -> None:
     with pytest.raises(LoadError, match="not a Jupyter notebook"):
