@@ -83,7 +83,7 @@ def cloze_tasks(tasks: Sequence[Task], folds: range) -> Iterator[Task]:
     for passage in corpus:
         clozes = {c.answer: c for _ in range(_CLOZES) if (c := make_cloze(passage, draw))}
         made.extend((passage, cloze) for cloze in clozes.values())
-    found = candidates([cloze.question for _, cloze in made], corpus)
+    found = candidates([cloze.question for _, cloze in made], corpus) if made else []
     for (passage, cloze), ranked in zip(made, found, strict=True):
         others = [
             other
