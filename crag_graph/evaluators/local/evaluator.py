@@ -71,7 +71,15 @@ class LocalEvaluator:
     def fingerprint(self, settings: Settings) -> str:  # noqa: ARG002  # no setting changes a score
         """Return what the scores depend on: the fit, how texts are read, and the model."""
         model = self._cross.digest() if self._cross else "evidence"
-        return f"{self.name}:{digest_of_fit()}:{model}"
+        return f"{self.name}:{digest_of_fit(self._fit_file)}:{model}"
+
+    def cache_key(self, settings: Settings) -> str:
+        """Return the fingerprint: scores depend on nothing else."""
+        return self.fingerprint(settings)
+
+    def joint(self, settings: Settings) -> bool:  # noqa: ARG002
+        """Return True: candidates are weighed together."""
+        return True
 
     def evaluate(
         self,

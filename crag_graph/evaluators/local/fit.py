@@ -161,6 +161,10 @@ def logistic(logit: float) -> float:
 
 
 @functools.cache
-def digest_of_fit() -> str:
-    """Return a digest of what the evidence's scores follow from: the fit, and `READING`."""
-    return hashlib.sha256(f"{READING}\0".encode() + FIT.read_bytes()).hexdigest()[:12]
+def digest_of_fit(path: Path = FIT) -> str:
+    """Return a digest of what the evidence's scores follow from: the fit in `path`, and `READING`.
+
+    Raises:
+        OSError: The file cannot be read.
+    """
+    return hashlib.sha256(f"{READING}\0".encode() + path.read_bytes()).hexdigest()[:12]

@@ -122,12 +122,36 @@ def test_a_question_for_what_is_current_is_cached_for_the_day():
     assert len(scorer.calls) == before + 1
 
 
+class Silent:
+    """Grades as the local evaluator does, and says nothing of what its grades depend on."""
+
+    name = "silent"
+
+    def __init__(self) -> None:
+        self.inner = LocalEvaluator()
+
+    def evaluate(self, question, passages, *, settings, budget):
+        return self.inner.evaluate(question, passages, settings=settings, budget=budget)
+
+    async def aevaluate(self, question, passages, *, settings, budget):
+        return await self.inner.aevaluate(question, passages, settings=settings, budget=budget)
+
+
 def test_an_evaluator_that_says_nothing_of_itself_counts_as_joint():
-    made = cached(LocalEvaluator(), memory())
+    made = cached(Silent(), memory())
     first = run(made)
     assert run(made).grades == first.grades
     assert run(made).usage["cache_hits"] == 3
     subset = run(made, passages()[:2])
     assert "cache_hits" not in subset.usage
     assert "cache_hits" not in run(made, strip_floor=0.1).usage
+    assert made.fingerprint(Settings()).startswith("silent:")
+
+
+def test_grades_of_the_local_evaluator_are_found_whatever_the_settings_and_only_together():
+    made = cached(LocalEvaluator(), memory())
+    first = run(made)
+    again = run(made, strip_floor=0.1)
+    assert (again.grades, again.usage["cache_hits"]) == (first.grades, 3)
+    assert "cache_hits" not in run(made, passages()[:2]).usage
     assert made.fingerprint(Settings()).startswith("local:")

@@ -6,9 +6,9 @@ import pytest
 from langchain_core.documents import Document
 
 from crag_graph.budget import Budget
+from crag_graph.evaluators.base import Passage
 from crag_graph.evaluators.grading import as_passages
-from crag_graph.evaluators.local import LocalEvaluator
-from crag_graph.evaluators.local.fit import READING, digest_of_fit, load_fit
+from crag_graph.evaluators.local import LocalEvaluator, fit
 from crag_graph.settings import Settings
 
 DAM = (
@@ -39,24 +39,47 @@ def test_scores_stay_as_they_are_while_the_reading_is_the_first(
     found = LocalEvaluator(cross=None).evaluate(
         question, as_passages([document], origin="internal"), settings=Settings(), budget=Budget()
     )
-    assert READING == 1
+    assert fit.READING == 1
     assert found.grades[0]["score"] == pytest.approx(score, abs=0.004)
 
 
-def test_the_digest_follows_from_the_fit_and_the_reading_alone(
+def test_the_fingerprint_follows_from_the_fit_and_the_reading_alone(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from crag_graph.evaluators.local import fit
-
-    assert load_fit()
-    before = digest_of_fit()
-    monkeypatch.setattr(fit, "READING", 2)
-    digest_of_fit.cache_clear()
-    raised = digest_of_fit()
     changed = tmp_path / "fit.json"
     changed.write_bytes(fit.FIT.read_bytes() + b"\n")
-    monkeypatch.setattr(fit, "FIT", changed)
-    digest_of_fit.cache_clear()
-    other = digest_of_fit()
-    digest_of_fit.cache_clear()
-    assert len({before, raised, other}) == 3
+
+    def fingerprint(path: Path = fit.FIT) -> str:
+        fit.digest_of_fit.cache_clear()
+        evaluator = LocalEvaluator(fit=path)
+        found = evaluator.fingerprint(Settings())
+        # No setting changes a score, so none keeps a cached one from being found.
+        assert {evaluator.cache_key(Settings()), evaluator.cache_key(Settings(top_k=3))} == {found}
+        return found
+
+    given, other = fingerprint(), fingerprint(changed)
+    monkeypatch.setattr(fit, "READING", fit.READING + 1)
+    raised = fingerprint()
+    monkeypatch.undo()
+    assert len({given, other, raised}) == 3
+    assert fingerprint() == given
+
+
+def test_a_grade_depends_on_the_passages_beside_it() -> None:
+    evaluator = LocalEvaluator(cross=None)
+    assert evaluator.joint(Settings())
+    dam, *others = as_passages(
+        [Document(id=str(at), page_content=text) for at, text in enumerate((DAM, TABLE, DAM[:44]))],
+        origin="internal",
+    )
+
+    def score(*beside: Passage) -> float | None:
+        found = evaluator.evaluate(
+            "When was the dam of Harwell built?",
+            [dam, *beside],
+            settings=Settings(),
+            budget=Budget(),
+        )
+        return found.grades[0]["score"]
+
+    assert score() != score(*others)
