@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import regex
 
 from crag_graph.evaluators.local.question import Question
-from crag_graph.evaluators.local.sayings import tells_nothing
+from crag_graph.evaluators.local.sayings import says_there_is_none, tells_nothing
 from crag_graph.text.terms import Word, content_terms
 
 _QUESTION = regex.compile(r"[^.!?。！？\n]*[?？؟]")
@@ -21,19 +21,20 @@ def find_echoes(question: Question, strip: str, words: Sequence[Word]) -> list[t
 
     A question in the strip that has nearly the question's terms; the question's own words in their
     order; a strip without a single term that the question has not, since it can answer nothing but
-    a question for yes or no; and one that says only that the answer is asked for, or not known.
-    Keywords repeated word for word are no echo: "Eiffel Tower height" stands in many a sentence
-    that tells the height.
+    a question for yes or no, or say that there is none; and one that says only that the answer is
+    asked for, or not known. Keywords repeated word for word are no echo: "Eiffel Tower height"
+    stands in many a sentence that tells the height.
     """
     asked = frozenset(question.rarity)
     if not asked:
         return []
     found = frozenset(term for word in words for term in word.terms)
-    if not question.yes_no and tells_nothing(strip, found, asked):
+    of = {"question": question.text, "kind": question.kind}
+    if not question.yes_no and tells_nothing(strip, found, asked, **of):
         return [(0, len(strip))]
     if len(found & asked) < _SHARE_OF_QUESTION * len(asked):
         return []
-    if found <= asked and not question.yes_no:
+    if found <= asked and not question.yes_no and not says_there_is_none(strip, asked, **of):
         return [(0, len(strip))]
     spans = [
         match.span()

@@ -142,6 +142,7 @@ def test_a_statement_in_the_words_of_a_question_for_yes_or_no_is_no_echo() -> No
         "Nobody knows who the captain is.",
         "It was never recorded who the captain of the Orsk was.",
         "There is no information on the captain.",
+        "No captain of the Orsk is named.",
         "Everything on the captain is found elsewhere.",
         "It remains unclear who the captain was.",
         "The captain of the Orsk isn't named.",
@@ -156,6 +157,13 @@ def test_what_only_says_that_the_answer_is_not_known_is_an_echo(strip: str) -> N
 
 
 @pytest.mark.parametrize(
+    "strip", ["There is no information on allergies.", "No source mentions allergies."]
+)
+def test_that_nothing_is_told_is_another_thing_than_that_there_is_none(strip: str) -> None:
+    assert echoed("What allergies does the patient have?", strip) == "_" * len(strip)
+
+
+@pytest.mark.parametrize(
     ("question", "strip"),
     [
         ("Who is the captain of the Orsk?", "Nobody but Ada Holm knows the captain."),
@@ -167,6 +175,16 @@ def test_what_only_says_that_the_answer_is_not_known_is_an_echo(strip: str) -> N
         ("What does the index hold?", "The index holds nothing."),
         ("How do I reach the next page?", "Read the next page with the arrow."),
         ("Is the captain known?", "Nobody knows the captain."),
+        ("What does error 404 mean?", "404 Not Found"),
+        ("What does error E17 mean?", "E17: document not found."),
+        ("What does error E18 mean?", "E18: the source is unknown."),
+        ("What happens to missing values?", "Missing values are not reported."),
+        ("When does the bot refuse?", "The bot refuses when no document answers the question."),
+        ("What is chapter 3 about?", "This chapter is about sources."),
+        ("What are the known issues?", "There are no known issues."),
+        ("What allergies does the patient have?", "The patient has no known allergies."),
+        ("Which side effects are known?", "No side effects are known."),
+        ("How many complaints were there in May?", "No complaints were recorded in May."),
     ],
 )
 def test_what_may_answer_is_no_echo_though_it_denies(question: str, strip: str) -> None:
