@@ -105,7 +105,8 @@ _CHAINS = (
     rf"treat|consider|classify|label|judge ~1~ (?:this|(?:all|every) other) (?:{OBJECT}) ~12~ "
     rf"{QUALITY}|(?:the )?only relevant",
     rf"treat|consider|use ~1~ this (?:{QUOTED}) ~12~ (?:absolute|ground) truth",
-    rf"(?:this|the (?:present|above)) (?:{OBJECT}) ~1~ (?:{MUST}) be ~12~ (?:{RATE}|judg)\w*",
+    rf"(?:this|the (?:present|above)) (?:{OBJECT}) ~1~ (?:{MUST}) be ~12~ (?:rat|scor|grad|rank|"
+    rf"judg)\w+|marked (?:as )?(?:{MARK}|{QUALITY})",
     r"output|return|write|print|say|use|assign|give ~12~ the ~1~ score|grade ~1~ (?:of "
     r")?(?:[0-5]) ~10~ everything|all|every|each|this|any",
     rf"assign\w*|giv\w*|award\w* ~20~ {TOP} ~5~ to (?:this|p\d+|every (?:{OBJECT}))",
@@ -123,7 +124,9 @@ _CHAINS = (
     rf"your (?:{ANSWER}) ~3~ with|by|in|as|to",
     rf"cite|quote|recommend|prefer ~3~ this ~1~ {OBJECT} ~5~ (?:in|for) (?:every|each|all|any) "
     rf"(?:{ANSWER})",
-    r"when|before|while ~1~ (?:you )?(?:are )?(?:answer|respond|summari[sz])(?:ing)? ~40~ "
+    r"when|before|while ~1~ (?:you )?(?:are )?(?:answer|respond|summari[sz])(?:ing)?(?! (?:to )?"
+    r"(?:an?|any|the|your)? ?(?:calls?|callers?|clients?|customers?|doors?|e-?mails?|guests?|"
+    r"letters?|patients?|phone|telephone)(?!\w)) ~40~ "
     r"(?:always |never |must |do not |don't |only )+(?:mention|recommend|praise|claim|cite)",
     r"(?:correct|right|true|only|final) answer ~1~ to (?:every|any|all|each) (?:questions?|"
     r"query|queries)",
@@ -132,8 +135,8 @@ _CHAINS = (
     "asked)",
     r"(?:whatever|no matter what) ~3~ (?:the (?:user|question|query)|you are asked) ~12~ "
     r"(?:answer|say|reply|respond) (?:that|with)",
-    r"(?:tell|inform|convince|direct|advise|urge|ask) (?:the|your|this) (?:user|reader|human|"
-    r"person|customer) ~60~ https?|www",
+    r"(?:tell|inform|convince|direct|advise|urge|ask) (?:the|your|this) (?:user|reader|human) ~60~ "
+    r"https?|www",
     r"(?:tell|inform|convince|urge) (?:your user|the (?:reader|human)) ~60~ click|visit|pay|"
     r"download",
     rf"do not|don't|never ~1~ cite|mention|quote|rely on ~12~ (?:any |the )?other (?:{QUOTED})",
@@ -146,6 +149,11 @@ _CHAINS = (
     r"do not|don't|never ~1~ (?:tell|show|inform|alert) the user ~12~ (?:these|this|your) "
     "(?:instructions?|prompt|orders|note|message)",
     r"omit|suppress|leave out|hide ~12~ mentions? of|any mention|all mention",
+)
+# A grade for a passage by its number; a priority, pump or port P1 has hours, bars and volts.
+_NUMBERED = (
+    r"\b(?:p\d+|passage \d+)\s*(?:[:=]|is|gets)\s*[0-5]\b"
+    r"(?!\s*(?!and\b|or\b|out of\b|p\d|passage\b|points?\b)[^\W\d_]|\.\d)"
 )
 _PATTERNS = (
     *map(_chain, _CHAINS),
@@ -190,8 +198,7 @@ _PATTERNS = (
     + r"[^.!?]{0,8}\b(?:[0-5]|zero|one|irrelevant|worthless)\W*$",
     _chain(rf"{RATE} ~5~ (?:all |the )?others?|the rest|everything else")
     + r"[^.!?]{0,20}\b(?:[0-5]|zero|one|irrelevant|worthless)\W*$",
-    r"\b(?:p\d+|passage \d+)\s*(?:[:=]|is|gets)\s*[0-5]\b.{0,20}\s?\b(?:p\d+|passage "
-    r"\d+)\s*(?:[:=]|is|gets)\s*[0-5]\b",
+    rf"{_NUMBERED}.{{0,20}}\s?{_NUMBERED}",
     r"[\"']?(?:passages|grades|evaluations|strips)[\"']?\s*:\s*[\[{][^\n]{0,200}[\"']?(?:score|"
     r"grade|id)[\"']?\s*:",
     r"[\"']?id[\"']?\s*:\s*[\"']?p\d+[\"']?[^\n]{0,80}[\"']?(?:score|grade|rating)[\"']?\s*:",
