@@ -14,6 +14,8 @@ _SNIFF_CHARACTERS = 20_000
 _DELIMITERS = ",;\t|"
 _NUMBER = re.compile(r"[-+]?[\d.,]+%?$")
 _SHORT_ROW = 300
+# A first line by which Excel is told what parts the cells.
+_TOLD = re.compile(r'"?sep=([^"\r\n])"?(?=[\r\n])', re.IGNORECASE)
 
 
 def parse_table(source: Source) -> Iterator[LoadedPart]:
@@ -35,8 +37,10 @@ def parse_table(source: Source) -> Iterator[LoadedPart]:
 
 def _records(source: Source, text: str) -> Iterator[str]:
     allow_long_fields()
+    told = _TOLD.match(text)
+    text = text[told.end() :] if told else text  # the end of the line stays, and lines are counted
     lines = list(io.StringIO(text, newline=""))
-    dialect = _dialect(source, text)
+    dialect = _parted(told[1]) if told else _dialect(source, text)
     rows = csv.reader(lines, dialect)
     begun = before = 0
     names: list[str] | None = None
@@ -74,6 +78,10 @@ def _dialect(source: Source, text: str) -> type[csv.Dialect]:
         return csv.Sniffer().sniff(text[:_SNIFF_CHARACTERS], _DELIMITERS)
     except csv.Error:
         return csv.excel
+
+
+def _parted(delimiter: str) -> type[csv.Dialect]:
+    return type("Told", (csv.excel,), {"delimiter": delimiter})
 
 
 def _is_header(cells: Sequence[str]) -> bool:

@@ -44,6 +44,8 @@ def test_rows_are_numbered(tmp_path: Path) -> None:
         ("a.csv", "1,2\n3,4\n", "column 1: 1; column 2: 2\ncolumn 1: 3; column 2: 4"),
         ("a.csv", "a,b\n1,,9\n", "a: 1; column 3: 9"),
         ("a.csv", "\n\nword\nvalue\n", "word: value"),
+        ("b.csv", "sep=;\r\npart;torque\r\nK7;9 Nm\r\n", "part: K7; torque: 9 Nm"),
+        ("b.csv", '"sep=|"\npart|torque\nK7|9 Nm\n', "part: K7; torque: 9 Nm"),
     ],
 )
 def test_tables_of_all_sorts(tmp_path: Path, name: str, text: str, expected: str) -> None:
@@ -66,6 +68,11 @@ def test_a_cell_that_never_ends_is_reported(tmp_path: Path) -> None:
     for lines in (3, 100_000):
         with pytest.raises(LoadError, match="line 3 is no CSV: a quoted cell begins there"):
             loaded(tmp_path, "a.csv", 'a,b\n1,2\n"' + "x\n" * lines)
+
+
+def test_lines_are_counted_from_the_one_that_names_the_delimiter(tmp_path: Path) -> None:
+    with pytest.raises(LoadError, match="line 3 is no CSV"):
+        loaded(tmp_path, "a.csv", 'sep=;\na;b\n1;"never ends\n')
 
 
 def test_a_cell_may_be_as_long_as_the_file(tmp_path: Path) -> None:
