@@ -13,7 +13,8 @@ _MOST_STRIPS = 4
 _SHARE_OF_BEST = 0.6  # a strip far below the best one is more likely noise than an answer's part
 _TELLING = 20  # characters; shorter ends are alike by chance, such as a number
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*?)[ \t#]*$")
-_ITEM = re.compile(r"^\s*(?:[-*+]|\d{1,3}[.)])[ \t]+")
+# The number of an item stays: it says which step it is, or is the day of a date ("12. Mai").
+_ITEM = re.compile(r"^\s*[-*+][ \t]+")
 _FENCE = re.compile(r"^\s*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?(?P<mark>```+|~~~+)(?P<info>.*)$")
 _TICKS = re.compile(r"`+")
 

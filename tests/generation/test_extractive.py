@@ -74,7 +74,7 @@ def test_marks_of_markdown_are_not_quoted_but_the_heading_is():
     assert quoted(evidence(1, *strips)) == [
         "- Order: The inlet closes first. [1]",
         "- The drain closes last. [1]",
-        "- Wait for 3. to end. Then go on. [1]",
+        "- 2. Wait for 3. to end. Then go on. [1]",
         "- `# not a heading` `- not an item` [1]",
     ]
 
