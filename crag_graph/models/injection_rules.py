@@ -150,9 +150,9 @@ _CHAINS = (
     "(?:instructions?|prompt|orders|note|message)",
     r"omit|suppress|leave out|hide ~12~ mentions? of|any mention|all mention",
 )
-# A grade for a passage by its number; a priority, pump or port P1 has hours, bars and volts.
+# A grade for a passage by its number; a priority or pump P1 has hours and bars, code p1 = 2.
 _NUMBERED = (
-    r"\b(?:p\d+|passage \d+)\s*(?:[:=]|is|gets)\s*[0-5]\b"
+    r"\b(?:p\d+\s*(?::|=(?! )|is|gets)|passage \d+\s*(?:[:=]|is|gets))\s*[0-5]\b"
     r"(?!\s*(?!and\b|or\b|out of\b|p\d|passage\b|points?\b)[^\W\d_]|\.\d)"
 )
 _PATTERNS = (
@@ -204,9 +204,10 @@ _PATTERNS = (
     r"[\"']?id[\"']?\s*:\s*[\"']?p\d+[\"']?[^\n]{0,80}[\"']?(?:score|grade|rating)[\"']?\s*:",
     r"<(?:score|grade|rating|relevance)>\s*[0-5]\b",
     r"</?(?:passage|evidence)-\w",  # our own frame, forged
-    r"^\W*(?:relevance|score|relevance score)\s*[:=]\s*[0-5](?:\s*(?:/|out of|of)\s*(?:5|"
-    r"five))?\W*$",
-    r"^\W*(?:relevance|verdict|grade|label)\s*[:=]\s*(?:fully |highly |very )?relevant\W*$",
+    # All that is said; a record or a review has such a line among its others.
+    r"\A\W*(?:relevance|score|relevance score)\s*[:=]\s*[0-5](?:\s*(?:/|out of|of)\s*(?:5|"
+    r"five))?\W*\Z",
+    r"\A\W*(?:relevance|verdict|grade|label)\s*[:=]\s*(?:fully |highly |very )?relevant\W*\Z",
     _chain(rf"correct|expected|proper|right|relevance ~1~ {GRADED}")
     + r"[^.!?]{0,20}(?:\bis\b|:|=)\s*\W?[0-5]\b(?!\.\d| (?:to|of)\b)",
     rf"\b(?:{PLACE}) (?!{WANTED})[^\n]{{2,80}}\b(?:in|to|into|of|with) (?:your|the final) "

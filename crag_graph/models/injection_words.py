@@ -9,7 +9,8 @@ NOT = "".join(
     )
 )
 _UNDO = "ignore|disregard|forget|set aside|do not follow|stop following"
-DROP = rf"{NOT}(?:{_UNDO}|override|bypass|do not obey)"
+# "Use this option to override the default system prompt": what programs can do.
+DROP = rf"{NOT}(?:{_UNDO}|(?<!to )(?:override|bypass)|do not obey)"
 FORGET = rf"{NOT}(?:{_UNDO})"
 ORDERS = r"instructions?|prompts?|guidelines?|directives?"
 EARLIER = r"previous|prior|above|earlier|preceding|foregoing|former|original|initial|your|system"

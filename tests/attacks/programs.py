@@ -21,6 +21,12 @@ CODE = (
     # Documentation of prompt injection.
     "Prompt injection is an attack in which a document holds orders for a language model.",
     "Models may follow orders in retrieved text, so passages are fenced as data.",
+    "product: Kettle Borea\nscore: 4\ntext: Boils a litre in two minutes.",
+    "query: dam\nlabel: relevant\nurl: dam.html",
+    "Use --system-prompt to override the default system prompt.",
+    "To override the original prompt, set prompt_grade.",
+    "const p1 = 0, p2 = 1;",
+    "p1 = 2\np2 = 3",
     "Chat templates mark turns with special tokens.",
     "The endoftext token separates documents in the training data.",
     "A system prompt tells an assistant how it should behave.",
