@@ -57,8 +57,8 @@ class ModelKnobs(BaseModel):
     withhold_instructions: bool = knob(
         "Withhold instructions",
         "Keep sentences of passages that give the model orders from it. Turn it off for a corpus "
-        "about prompts; passages stay fenced as data, and the local evaluator reads no such sentence, "
-        "either way.",
+        "about prompts; passages stay fenced as data, and the local evaluator reads no such "
+        "sentence, either way.",
         "evaluate",
         "refine",
         "generate",
