@@ -43,9 +43,16 @@ _ANNOUNCED = regex.compile(
 _ABOUT = regex.compile(
     r"\b(?:this|these|following|our) \w+ (?:is|are|was|were) (?:about|on|concerned with)\b", regex.I
 )
-# What a code, a state or a rule means and does is told in the same words: "E18: source unknown".
+# What a code, a state or a rule means and does is told in the same words: "E18: source unknown". So
+# is what someone said, and how a matter stands.
 _OF_MEANING = regex.compile(
-    r"\b(?:mean(?:s|ing)?|stands? for|happens?|(?:handled?|returns?|shown?|treat(?:ed|s)?))\b",
+    r"\b(?:mean(?:s|ing)?|stands? for|happens?|handled?|returns?|shown?|treat(?:ed|s)?"
+    r"|(?:did|do|does) [^?]{1,60} say|(?:state|status) of)\b",
+    regex.I,
+)
+_NOBODY_KNOWS = regex.compile(
+    r"\b(?:no(?:body| one) knows?|not (?:known|clear|recorded|said|stated)|uncertain|unclear|unknown)"
+    r" (?:how|what|whether|which|who|whose|why)\b",
     regex.I,
 )
 _UNDER_A_CONDITION = regex.compile(r"\b(?:if|unless|when) (?:no|nobody|none|nothing)\b", regex.I)
@@ -79,6 +86,8 @@ def tells_nothing(
         return False
     if _ABOUT.search(strip):
         return not question.rstrip(" ?").endswith(" about")
+    if _NOBODY_KNOWS.search(strip):
+        return True
     if _OF_MEANING.search(question) or _UNDER_A_CONDITION.search(strip):
         return False
     if says_there_is_none(strip, asked, question=question, kind=kind):

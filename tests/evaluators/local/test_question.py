@@ -156,6 +156,11 @@ def test_what_only_says_that_the_answer_is_not_known_is_an_echo(strip: str) -> N
     assert echoed("Who is the captain of the Orsk?", strip) == "_" * len(strip)
 
 
+def test_that_nobody_knows_what_a_code_means_is_no_meaning() -> None:
+    strip = "Nobody knows what E17 means."
+    assert echoed("What does E17 mean?", strip) == "_" * len(strip)
+
+
 @pytest.mark.parametrize(
     "strip", ["There is no information on allergies.", "No source mentions allergies."]
 )
@@ -177,9 +182,12 @@ def test_that_nothing_is_told_is_another_thing_than_that_there_is_none(strip: st
         ("Is the captain known?", "Nobody knows the captain."),
         ("What does error 404 mean?", "404 Not Found"),
         ("What does error E17 mean?", "E17: document not found."),
+        ("What does unknown mean for a grade?", "A grade is unknown when it was not read."),
         ("What does error E18 mean?", "E18: the source is unknown."),
         ("What happens to missing values?", "Missing values are not reported."),
         ("When does the bot refuse?", "The bot refuses when no document answers the question."),
+        ("What did Ada say about the report?", "Ada said that the report is unclear."),
+        ("What is the state of the case?", "The case is undecided."),
         ("What is chapter 3 about?", "This chapter is about sources."),
         ("What are the known issues?", "There are no known issues."),
         ("What allergies does the patient have?", "The patient has no known allergies."),
