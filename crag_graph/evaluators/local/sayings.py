@@ -51,8 +51,8 @@ _OF_MEANING = regex.compile(
     regex.I,
 )
 _NOBODY_KNOWS = regex.compile(
-    r"\b(?:no(?:body| one) knows?|not (?:known|clear|recorded|said|stated)|uncertain|unclear|unknown)"
-    r" (?:how|what|whether|which|who|whose|why)\b",
+    r"\b(?:no(?:body| one) knows?|not (?:known|clear|recorded|said|stated)|uncertain|unclear"
+    r"|unknown) (?:how|what|whether|which|who|whose|why)\b",
     regex.I,
 )
 _UNDER_A_CONDITION = regex.compile(r"\b(?:if|unless|when) (?:no|nobody|none|nothing)\b", regex.I)
