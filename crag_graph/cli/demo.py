@@ -23,8 +23,8 @@ COLLECTION = "handbook"
 QUESTIONS = (
     # The handbook says it in so many words.
     "How many characters may a web search query have at most?",
-    # The handbook says it in general, but nothing of that field.
-    "How many labels does calibration need in medicine?",
+    # The handbook speaks of it, but never says how often.
+    "How often should thresholds be calibrated again?",
     # The handbook knows nothing of it.
     "Who painted the ceiling of the Sistine Chapel?",
 )
