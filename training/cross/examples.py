@@ -72,7 +72,7 @@ class Example:
 def load_examples(folder: Path, cache: Path | None) -> list[Example]:
     """Return all examples; from `cache` where it exists, else made and, if it is named, kept there.
 
-    Making them takes about 8 minutes on two cores and 6 GB of memory.
+    Making them takes about 23 minutes on two cores and 6 GB of memory.
     """
     if cache is not None and cache.exists():
         with cache.open("rb") as file:
