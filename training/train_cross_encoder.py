@@ -13,7 +13,8 @@ Loss: a softmax over the candidates of a question, over the strips of a passage,
 of all candidates (listwise), beside the cross-entropy of each and of the best candidate of a
 question, with its gold passage and without. Candidates are what hybrid search finds; passages
 that were changed so that they answer no longer, and questions made by rule, are among them; tokens,
-and strips that do not answer, are hidden at random. The weights kept are an average over the last steps.
+and strips that do not answer, are hidden at random. The weights kept are an average over the last
+steps.
 """
 
 import argparse
