@@ -110,7 +110,7 @@ def test_a_collection_of_another_model_is_a_problem(bare: Path, capsys):
         ({"CRAG_EVALUATOR": "astrologer"}, "evaluator", "astrologer"),
         ({"CRAG_EVALUATOR": "cascade"}, "evaluator", "CRAG_EVALUATOR is cascade, but no model"),
         ({"CRAG_EVALUATOR": "cascade:llm"}, "evaluator", "must not be llm"),
-        ({"CRAG_EVALUATOR": "cross-encoder:./none"}, "evaluator", "./none is not a folder"),
+        ({"CRAG_EVALUATOR": "cross-encoder:./none"}, "evaluator", "./none does not exist"),
         ({"CRAG_EVALUATOR": "rerank:m"}, "evaluator", "CRAG_RERANK_API_KEY"),
         ({"CRAG_CACHE": "disk"}, "cache", "there is no 'disk'"),
         ({"CRAG_CACHE": "redis://:TESTLEAK@127.0.0.1:9"}, "cache", "redis at 127.0.0.1:9"),
